@@ -1,0 +1,115 @@
+"""Start a job as a process that outlives whoever started it, and end it again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from tsdae_core.runs import Job, Run
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+def start(run: Run) -> None:
+    """Train `run` in a detached process; a stopped, failed or crashed run resumes from its last checkpoint.
+
+    Raises:
+        ValueError: when the run is already being trained.
+    """
+    processes, options = _accelerate_options(run.config().devices)
+    module = ["-m", "tsdae_core.train", str(run.path)]
+    if processes > 1:
+        command = [sys.executable, "-m", "accelerate.commands.launch", *options, *module]
+    else:
+        command = [sys.executable, *module]
+    start_process(run, command)
+
+
+def _accelerate_options(devices: str) -> tuple[int, list[str]]:
+    """How many processes a `devices` setting asks for, and accelerate's options for them."""
+    if devices.startswith("cpu*"):
+        count = int(devices.removeprefix("cpu*"))
+        return count, ["--cpu", "--num_processes", str(count), "--num_machines", "1", "--mixed_precision", "no",
+                       "--dynamo_backend", "no", "--main_process_port", "0"]  # fmt: skip
+    names = [name.strip() for name in devices.split(",") if name.strip()]
+    if len(names) > 1:
+        ids = ",".join(name.removeprefix("cuda:") for name in names)
+        return len(names), ["--multi_gpu", "--gpu_ids", ids, "--num_processes", str(len(names)), "--num_machines",
+                            "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]  # fmt: skip
+    return 1, []
+
+
+def start_process(job: Job, command: list[str]) -> None:
+    """Run `command` for `job`: own session, output into the job's log, no tie to this process.
+
+    Raises:
+        ValueError: when a process already works on the job.
+    """
+    if job.process() is not None:
+        raise ValueError(f"{job.name} is already running; stop it first")
+    job.clear_stop()
+    job.write_status(state="starting", phase="starting", error="", advice="", started=time.time())
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(PROJECT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONUTF8": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+    }
+    with job.log_path.open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=job.path,
+            env=environment,
+        )
+    job.write_process(process.pid, command)
+    _CHILDREN.append(process)
+    _CHILDREN[:] = [
+        child for child in _CHILDREN if child.poll() is None
+    ]  # buries the dead, so none stays a zombie
+
+
+_CHILDREN: list[subprocess.Popen[bytes]] = []
+
+
+def stop(job: Job) -> None:
+    """Ask the job to save and end; it does so at its next step."""
+    job.request_stop()
+
+
+def kill(job: Job, *, patience: float = 5.0) -> None:
+    """End the job's process and its children now: terminate, wait `patience` seconds, then kill."""
+    process = job.process()
+    if process is None:
+        return
+    family = [process, *process.children(recursive=True)]
+    for member in family:
+        _quietly(member.terminate)
+    _, alive = psutil.wait_procs(family, timeout=patience)
+    for member in alive:
+        _quietly(member.kill)
+    psutil.wait_procs(alive, timeout=patience)
+
+
+def _quietly(act: object) -> None:
+    try:
+        act()  # type: ignore[operator]
+    except psutil.NoSuchProcess:
+        pass
+
+
+def wait(job: Job, *, timeout: float) -> str:
+    """Block until the job's process has ended or `timeout` seconds are over; returns the state."""
+    deadline = time.monotonic() + timeout
+    while job.process() is not None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return job.state

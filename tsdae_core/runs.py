@@ -1,0 +1,357 @@
+"""A run is a folder. This module is the only one that knows the file names inside it.
+
+A training process and the page have nothing in common but this folder: every file has one writer, every reader
+tolerates a writer that was killed in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tsdae_core.config import TrainConfig, checked
+
+ACTIVE = ("queued", "starting", "running", "stopping")
+"""States in which a process works or is about to."""
+
+FINISHED = ("finished", "stopped")
+"""States that leave a usable result."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Anything that a detached process does in a folder of its own: a training run, a map."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def log_path(self) -> Path:
+        """Standard output and standard error of the process; never a pipe, which dies with its reader."""
+        return self.path / "log.txt"
+
+    def log_tail(self, lines: int = 40) -> str:
+        """The last lines of the log, undecodable bytes replaced; empty when there is none."""
+        try:
+            with self.log_path.open("rb") as file:
+                file.seek(max(0, self.log_path.stat().st_size - 400 * lines))
+                return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-lines:])
+        except FileNotFoundError:
+            return ""
+
+    def write_process(self, pid: int, command: list[str]) -> None:
+        """Remember which process works here. The birth time tells it from a later process with the same number."""
+        try:
+            born = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            born = 0.0
+        write_json(self.path / "process.json", {"pid": pid, "born": born, "command": command})
+
+    def process(self) -> psutil.Process | None:
+        """The living process of this job, or None. A zombie does not live."""
+        said = read_json(self.path / "process.json")
+        try:
+            process = psutil.Process(said["pid"])
+            if abs(process.create_time() - said["born"]) > 1 or process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return process
+        except (KeyError, TypeError, ValueError, psutil.Error):
+            return None
+
+    def write_status(self, **changes: Any) -> None:
+        """Merge `changes` into the status; only the job's own process, or who starts it, may call this."""
+        write_json(
+            self.path / "status.json",
+            read_json(self.path / "status.json") | changes | {"updated": time.time()},
+        )
+
+    def status(self) -> dict[str, Any]:
+        """What the job last said, corrected by whether its process lives.
+
+        Returns:
+            At least `state`: "new", "starting", "running", "stopping", "finished", "stopped", "failed" or "crashed".
+        """
+        alive = self.process() is not None  # asked before the status is read: a last word may come in between
+        said = {"state": "new"} | read_json(self.path / "status.json")
+        if said["state"] in ACTIVE and said["state"] != "queued" and not alive:
+            just_started = said["state"] == "starting" and time.time() - said.get("updated", 0.0) < 2
+            if not just_started:  # the starter writes the status first and the process number a moment later
+                said["state"] = "crashed"
+        elif said["state"] == "running" and self.stop_requested():
+            said["state"] = "stopping"
+        return said
+
+    @property
+    def state(self) -> str:
+        return str(self.status()["state"])
+
+    def request_stop(self) -> None:
+        """Ask the process to save and end."""
+        (self.path / "stop").touch()
+
+    def stop_requested(self) -> bool:
+        return (self.path / "stop").exists()
+
+    def clear_stop(self) -> None:
+        (self.path / "stop").unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Run(Job):
+    """One training run."""
+
+    def config(self) -> TrainConfig:
+        """The run's settings. Raises `ValueError` when the file does not hold valid ones."""
+        return checked(read_json(self.path / "config.json"))
+
+    @property
+    def corpus_path(self) -> Path:
+        """Parquet with the columns sentence, line and label."""
+        return self.path / "corpus.parquet"
+
+    def corpus(self) -> pa.Table:
+        """The corpus, memory-mapped: columns sentence, line, label."""
+        return pq.read_table(self.corpus_path, memory_map=True)
+
+    @property
+    def encoder_dir(self) -> Path:
+        """The trained encoder, a sentence-transformers folder."""
+        return self.path / "encoder"
+
+    @property
+    def decoder_dir(self) -> Path:
+        """Bottleneck and masked-LM head: with the encoder, all that rebuilding a sentence needs."""
+        return self.path / "decoder"
+
+    @property
+    def cache_dir(self) -> Path:
+        """What can be computed again: vectors, neighbours, maps, tokens."""
+        return self.path / "cache"
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Whole checkpoints, oldest first."""
+        folder = self.path / "checkpoints"
+        found = [Checkpoint(path) for path in folder.glob("step-*")] if folder.is_dir() else []
+        return sorted(found, key=lambda checkpoint: checkpoint.step)
+
+    def checkpoint(self, step: int) -> Checkpoint:
+        return Checkpoint(self.path / "checkpoints" / f"step-{step}")
+
+    @property
+    def best_dir(self) -> Path:
+        """The model with the lowest held-out loss so far, kept while early stopping is on."""
+        return self.path / "best"
+
+    def append_metrics(self, row: dict[str, Any]) -> None:
+        """Add one row of numbers: step, loss, lr, rate; held-out looks add held_out and more."""
+        append_line(self.path / "metrics.jsonl", row)
+
+    def metrics(self, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """The rows written since byte `offset`, and the offset to ask with next time."""
+        return read_lines(self.path / "metrics.jsonl", offset)
+
+    def append_samples(self, row: dict[str, Any]) -> None:
+        """Add one look at the probe sentences: step and a list of original, damaged and rebuilt tokens."""
+        append_line(self.path / "samples.jsonl", row)
+
+    def samples(self, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """The looks written since byte `offset`, and the offset to ask with next time."""
+        return read_lines(self.path / "samples.jsonl", offset)
+
+    def cut_after(self, step: int) -> None:
+        """Forget metrics and samples after `step`, so that a resumed run has no overlapping curve."""
+        for name in ("metrics.jsonl", "samples.jsonl"):
+            rows, _ = read_lines(self.path / name, 0)
+            text = "".join(json.dumps(row) + "\n" for row in rows if row.get("step", 0) <= step)
+            write_text(self.path / name, text)
+
+    def probes(self) -> list[str]:
+        """The sentences the user chose to watch; empty when the run may choose."""
+        said = read_json(self.path / "probes.json").get("sentences", [])
+        return [str(sentence) for sentence in said]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A saved state inside a run: a model like the run's own result, plus what a resume needs."""
+
+    path: Path
+
+    @property
+    def step(self) -> int:
+        return int(self.path.name.removeprefix("step-"))
+
+    @property
+    def encoder_dir(self) -> Path:
+        return self.path / "encoder"
+
+    @property
+    def optimizer_path(self) -> Path:
+        """Optimizer moments and random states as safetensors; only the newest checkpoint keeps them."""
+        return self.path / "optimizer.safetensors"
+
+    @property
+    def progress_path(self) -> Path:
+        """Where training stood, as JSON."""
+        return self.path / "progress.json"
+
+
+def create_run(
+    workspace: Path, config: TrainConfig, corpus: pa.Table, *, name: str = "", probes: list[str] | None = None
+) -> Run:
+    """Make the folder of a new run: settings, corpus and probe sentences; nothing is started.
+
+    Args:
+        workspace: the folder of all runs; made when missing.
+        config: the settings.
+        corpus: columns sentence, line and label.
+        name: letters, digits, dots, dashes and underscores; other characters become dashes. A number is added when
+            the name is taken.
+        probes: sentences to watch while training, in addition to nothing; empty lets the run choose.
+
+    Raises:
+        ValueError: when the corpus has no sentences.
+    """
+    if corpus.num_rows == 0:
+        raise ValueError("the corpus has no sentences; load a text file with at least a few lines")
+    wanted = safe_name(name) or f"run-{datetime.now():%m%d-%H%M}"
+    workspace.mkdir(parents=True, exist_ok=True)
+    temporary = workspace / f".new-{secrets.token_hex(6)}"
+    temporary.mkdir()
+    pq.write_table(corpus, temporary / "corpus.parquet", compression="zstd")
+    write_json(temporary / "config.json", config.model_dump())
+    write_json(temporary / "probes.json", {"sentences": probes or []})
+    write_json(temporary / "status.json", {"state": "new", "created": time.time(), "updated": time.time()})
+    for number in range(1, 10_000):
+        target = workspace / (wanted if number == 1 else f"{wanted}-{number}")
+        if not target.exists():
+            try:
+                temporary.rename(target)
+            except OSError:  # another process took the name in between
+                continue
+            return Run(target)
+    shutil.rmtree(temporary)
+    raise ValueError(f"there are too many runs named {wanted!r}; choose another name")
+
+
+def safe_name(text: str) -> str:
+    """Letters, digits, dots, dashes and underscores of `text`, at most 60; never a path or a hidden name."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip(".-")[:60]
+
+
+def list_runs(workspace: Path) -> list[Run]:
+    """All runs, newest first."""
+    if not workspace.is_dir():
+        return []
+    found = [
+        Run(path) for path in workspace.iterdir() if (path / "config.json").is_file() and path.name[0] != "."
+    ]
+    return sorted(found, key=lambda run: (_created(run), run.name), reverse=True)
+
+
+def _created(run: Run) -> float:
+    try:
+        return float(read_json(run.path / "status.json").get("created") or run.path.stat().st_mtime)
+    except (OSError, ValueError, TypeError):
+        return 0.0
+
+
+def find_run(workspace: Path, name: str) -> Run:
+    """The run of that name. A name from a browser is only ever looked up here, never joined into a path.
+
+    Raises:
+        ValueError: when there is none.
+    """
+    for run in list_runs(workspace):
+        if run.name == name:
+            return run
+    raise ValueError(f"there is no run {name!r} in {workspace}; `python -m tsdae_core runs` lists them")
+
+
+def delete_run(run: Run) -> None:
+    """Remove a run and all it holds. Raises `ValueError` while its process lives."""
+    if run.process() is not None:
+        raise ValueError(f"{run.name} is still running; stop it first")
+    shutil.rmtree(run.path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty when the file is missing or torn."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Readers see the old file or the new one, never half of one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """`write_text` for an object."""
+    write_text(path, json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def append_line(path: Path, row: dict[str, Any]) -> None:
+    """Add one JSON line in a single write."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def read_lines(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """JSON lines from byte `offset` on, and the next offset. A last line without its newline is left for later."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return [], 0
+    whole = data[: data.rfind(b"\n") + 1]
+    return list(_rows(whole)), offset + len(whole)
+
+
+def _rows(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue  # a writer was killed inside this line, and a later one went on behind it
+        if isinstance(row, dict):
+            yield row
+
+
+def new_folder(target: Path) -> Path:
+    """An empty hidden folder beside `target`, to be filled and handed to `put_in_place`."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
+    temporary.mkdir()
+    return temporary
+
+
+def put_in_place(temporary: Path, target: Path) -> None:
+    """Rename a filled folder to its final name, replacing an older one; a crash leaves one of the two whole."""
+    old = target.parent / f".{target.name}.old-{secrets.token_hex(6)}"
+    if target.exists():
+        target.rename(old)
+    temporary.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
