@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -100,11 +102,9 @@ def kill(job: Job, *, patience: float = 5.0) -> None:
     psutil.wait_procs(alive, timeout=patience)
 
 
-def _quietly(act: object) -> None:
-    try:
-        act()  # type: ignore[operator]
-    except psutil.NoSuchProcess:
-        pass
+def _quietly(act: Callable[[], None]) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        act()
 
 
 def wait(job: Job, *, timeout: float) -> str:
