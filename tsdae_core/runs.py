@@ -162,17 +162,25 @@ class Run(Job):
         """Add one row of numbers: step, loss, lr, rate; held-out looks add held_out and more."""
         append_line(self.path / "metrics.jsonl", row)
 
-    def metrics(self, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-        """The rows written since byte `offset`, and the offset to ask with next time."""
-        return read_lines(self.path / "metrics.jsonl", offset)
+    def metrics(self, offset: int = 0, *, limit: int = -1) -> tuple[list[dict[str, Any]], int]:
+        """The rows written since byte `offset`, and the offset to ask with next time; at most `limit` bytes."""
+        return read_lines(self.path / "metrics.jsonl", offset, limit=limit)
 
     def append_samples(self, row: dict[str, Any]) -> None:
         """Add one look at the probe sentences: step and a list of original, damaged and rebuilt tokens."""
         append_line(self.path / "samples.jsonl", row)
 
-    def samples(self, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-        """The looks written since byte `offset`, and the offset to ask with next time."""
-        return read_lines(self.path / "samples.jsonl", offset)
+    def samples(self, offset: int = 0, *, limit: int = -1) -> tuple[list[dict[str, Any]], int]:
+        """The looks written since byte `offset`, and the offset to ask with next time; at most `limit` bytes."""
+        return read_lines(self.path / "samples.jsonl", offset, limit=limit)
+
+    def edition(self) -> str:
+        """Changes when the process starts anew or its lines are cut: an offset from another edition means nothing."""
+        numbers = [read_json(self.path / "process.json").get("born", 0)]
+        for name in ("metrics.jsonl", "samples.jsonl"):
+            path = self.path / name
+            numbers.append(path.stat().st_ino if path.exists() else 0)
+        return "-".join(str(number) for number in numbers)
 
     def cut_after(self, step: int) -> None:
         """Forget metrics and samples after `step`, so that a resumed run has no overlapping curve."""
@@ -318,12 +326,17 @@ def append_line(path: Path, row: dict[str, Any]) -> None:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def read_lines(path: Path, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """JSON lines from byte `offset` on, and the next offset. A last line without its newline is left for later."""
+def read_lines(path: Path, offset: int = 0, *, limit: int = -1) -> tuple[list[dict[str, Any]], int]:
+    """JSON lines from byte `offset` on, and the next offset. A last line without its newline is left for later.
+
+    An offset behind the end belongs to a file that has been cut since: reading starts over, and the next offset is
+    smaller than the one given. With a `limit` at most that many bytes are read.
+    """
     try:
         with path.open("rb") as file:
+            offset = 0 if offset > os.fstat(file.fileno()).st_size else offset
             file.seek(offset)
-            data = file.read()
+            data = file.read(limit)
     except FileNotFoundError:
         return [], 0
     whole = data[: data.rfind(b"\n") + 1]
