@@ -1,0 +1,157 @@
+"""What the live chart and the probe table ask for: rows of a run since an offset, never more than a page can draw.
+
+The browser calls these directly, so the name is only ever looked up, every argument is checked, and an error is an
+answer, not an exception.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tsdae_core.runs import Run, find_run
+
+PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the run
+ROWS = 4000  # rows of metrics in one answer
+LOOKS = 100  # looks at the probe sentences in one answer
+LOOK_WORDS = 400_000  # tokens in one answer's looks: long probe sentences get fewer looks
+KEYS = ("step", "loss", "lr", "held_out", "shuffled", "recovered", "kept", "event", "text", "sentences")
+
+Row = dict[str, Any]
+Feed = Callable[[list[Any]], Row]
+
+
+@dataclass(frozen=True)
+class Thinner:
+    """When rows are too many for a page, and how to leave out half of them."""
+
+    too_many: Callable[[list[Row]], bool]
+    half: Callable[[list[Row]], list[Row]]
+
+
+def feeds(workspace: Path) -> list[Feed]:
+    """`metrics` and `samples` for `component(..., server_functions=...)`.
+
+    From JavaScript: `await server.metrics(run, offset, edition)`; Gradio hands the arguments over as one list. Both
+    answer {rows, offset, edition, reset, state, phase, step, total}; `reset` is true when the rows start from the
+    beginning although an offset was given, because the run was cut in between; a wrong name answers {rows: [], error}.
+    """
+
+    def metrics(asked: list[Any]) -> Row:
+        return _answer(workspace, asked, Run.metrics, Thinner(lambda rows: len(rows) > ROWS, half_of_metrics))
+
+    def samples(asked: list[Any]) -> Row:
+        return _answer(workspace, asked, Run.samples, Thinner(too_many_looks, half_of_looks))
+
+    return [metrics, samples]
+
+
+def _answer(
+    workspace: Path,
+    asked: list[Any],
+    read: Callable[..., tuple[list[Row], int]],
+    thinner: Thinner,
+) -> Row:
+    try:
+        name, offset, edition = _arguments(asked)
+        run = find_run(workspace, name)
+    except ValueError as error:
+        nothing = {"rows": [], "offset": 0, "edition": "", "reset": True}
+        return nothing | {"state": "missing", "error": str(error)}
+    now = run.edition()
+    start = offset if edition in ("", now) else 0
+    rows, end = read_all(partial(read, run, limit=PIECE), start, thinner)
+    status = run.status()
+    return {
+        "rows": [{key: _finite(row[key]) for key in KEYS if key in row} for row in rows],
+        "offset": end,
+        "edition": now,
+        "reset": offset > 0 and (start == 0 or end < offset),
+        "state": status["state"],
+        **{key: status.get(key) for key in ("phase", "step", "total")},
+    }
+
+
+def _arguments(asked: list[Any]) -> tuple[str, int, str]:
+    """Run name, offset and edition of a request. Raises `ValueError` for anything else."""
+    given = asked if isinstance(asked, list) else [asked]
+    name, offset, edition = [*given, *["", 0, ""][len(given) :]][:3]
+    if not (isinstance(name, str) and isinstance(offset, int) and isinstance(edition, str) and offset >= 0):
+        raise ValueError("ask with the name of a run, an offset of 0 or more and an edition")
+    return name, offset, edition
+
+
+def read_all(
+    read: Callable[[int], tuple[list[Row], int]], offset: int, thinner: Thinner
+) -> tuple[list[Row], int]:
+    """Every row from `offset` on, thinned while it is read but equally from first to last, and the next offset."""
+    rows: list[Row] = []
+    level = 0  # how often what is in `rows` was thinned: later pieces are treated like earlier ones
+    while True:
+        piece, end = read(offset)
+        if end == offset or not piece:
+            return rows, end
+        if end < offset:  # the file was cut while it was read
+            rows, level = [], 0
+        for _ in range(level):
+            piece = thinner.half(piece)
+        rows, offset = rows + piece, end
+        while thinner.too_many(rows):
+            rows, level = thinner.half(rows), level + 1
+
+
+def half_of_metrics(rows: list[Row]) -> list[Row]:
+    """Half of the training rows, peaks and dips first; half of the looks and events only when they are many."""
+    training = [row for row in rows if _trains(row)]
+    other = [row for row in rows if not _trains(row)]
+    if len(other) > ROWS // 4:
+        other = other[:-1:2] + other[-1:]
+    return sorted(halved(training) + other, key=lambda row: row.get("step") or 0)
+
+
+def halved(rows: list[Row]) -> list[Row]:
+    """Of every four training rows the one with the lowest and the one with the highest loss, in their order.
+
+    >>> [row["loss"] for row in halved([{"loss": loss} for loss in (5, 9, 1, 4, 3)])]
+    [9, 1, 3]
+    """
+    kept: list[Row] = []
+    for first in range(0, len(rows), 4):
+        four = rows[first : first + 4]
+        order = sorted(range(len(four)), key=lambda place, four=four: four[place]["loss"] or 0.0)
+        kept += [four[place] for place in sorted({order[0], order[-1]})]
+    return kept
+
+
+def half_of_looks(rows: list[Row]) -> list[Row]:
+    """Every second look at the probe sentences; the first and the last stay."""
+    return rows[:-1:2] + rows[-1:]
+
+
+def too_many_looks(rows: list[Row]) -> bool:
+    return len(rows) > 2 and (len(rows) > LOOKS or sum(map(_words, rows)) > LOOK_WORDS)
+
+
+def _words(row: Row) -> int:
+    return sum(
+        len(sentence.get(part, ()))
+        for sentence in row.get("sentences", [])
+        for part in ("original", "damaged", "rebuilt")
+    )
+
+
+def _trains(row: Row) -> bool:
+    return "loss" in row and "event" not in row
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: a loss that overflowed is a gap in the curve."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
