@@ -1,0 +1,82 @@
+"""Checkpoints: all that a resume needs, so that a run that was killed goes on as if it had not been.
+
+A checkpoint is a whole model (encoder/ and decoder/), the optimizer's moments and the random states as safetensors,
+and the position in the data as JSON. Only the newest one keeps its optimizer, which is twice the size of the model.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from tsdae_core.config import TrainConfig
+from tsdae_core.model import TSDAE, pool
+from tsdae_core.runs import Checkpoint, Run, new_folder, put_in_place
+from tsdae_core.storage import from_base, save
+
+
+def newest(run: Run) -> Checkpoint | None:
+    """The newest checkpoint that can be resumed from."""
+    found = [one for one in run.checkpoints() if one.optimizer_path.is_file() and one.progress_path.is_file()]
+    return found[-1] if found else None
+
+
+def write(run: Run, model: TSDAE, optimizer: torch.optim.Optimizer, progress: Any) -> Checkpoint:
+    """Save the whole state at `progress.step`, then drop the optimizer of older checkpoints."""
+    target = run.checkpoint(progress.step)
+    temporary = Checkpoint(new_folder(target.path))
+    save(model, temporary.path)
+    state: dict[str, Tensor] = {"rng.cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["rng.cuda"] = torch.cuda.get_rng_state()
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    for weight, moments in optimizer.state.items():
+        for key, value in moments.items():
+            state[f"{key}.{names[id(weight)]}"] = torch.as_tensor(value).detach().cpu().contiguous().clone()
+    save_file(state, temporary.optimizer_path)
+    temporary.progress_path.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    put_in_place(temporary.path, target.path)
+    for older in run.checkpoints():
+        if older.step < progress.step:
+            older.optimizer_path.unlink(missing_ok=True)
+    return target
+
+
+def resume(checkpoint: Checkpoint, model: TSDAE, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Put optimizer and random states back; the model itself was loaded from the checkpoint already.
+
+    Returns:
+        the saved progress, as keyword arguments.
+    """
+    state = load_file(checkpoint.optimizer_path)
+    torch.set_rng_state(state["rng.cpu"])
+    if torch.cuda.is_available() and "rng.cuda" in state:
+        torch.cuda.set_rng_state(state["rng.cuda"])
+    for name, weight in model.named_parameters():
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            saved = state.get(f"{key}.{name}")
+            if saved is not None:
+                optimizer.state[weight][key] = saved.to(torch.float32 if key == "step" else weight.dtype).to(
+                    weight.device
+                )
+    return dict(json.loads(checkpoint.progress_path.read_text(encoding="utf-8")))
+
+
+def anchor_encoder(model: TSDAE, config: TrainConfig) -> Callable[[Tensor, Tensor], Tensor]:
+    """The untrained base as a function of ids (B, T) and mask (B, T) to vectors (B, H): what the anchor holds on to."""
+    base = from_base(
+        config.base_model, pooling=config.pooling, max_length=config.max_length, layers=config.layers
+    )
+    body = copy.deepcopy(base.transformer.base_model).to(model.device).eval().requires_grad_(False)
+
+    def encode(ids: Tensor, mask: Tensor) -> Tensor:
+        return pool(body(input_ids=ids, attention_mask=mask).last_hidden_state, mask, config.pooling)
+
+    return encode

@@ -1,0 +1,290 @@
+"""TSDAE: squeeze a damaged sentence into one vector, rebuild the sentence from that vector alone (arXiv 2104.06979).
+
+One masked-LM transformer is used twice. Bidirectionally it is the encoder; with a causal mask, and with the bottleneck
+added after each self-attention, it is the decoder. So encoder and decoder share their weights because they are the
+same module, and nothing has to be tied.
+
+Legend: B sentences, S tokens of a damaged sentence, T of a whole one, H hidden size, N scored tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tsdae_core.batches import Batch
+from tsdae_core.families import family_of
+
+POOLINGS = ("cls", "mean", "max")
+
+
+@dataclass
+class Facts:
+    """What a saved model must remember besides its weights."""
+
+    pooling: str
+    max_length: int
+    base_model: str = ""
+    loaded: str = ""
+    vocabulary: list[int] = field(default_factory=list)
+    tied: bool = True
+    new_head: bool = False
+
+
+class Bottleneck(nn.Module):
+    """Cross-attention to a memory of one row, which is all that is left of it: LayerNorm(x + dropout(O(V(vector)))).
+
+    The softmax over one key is 1 whatever query and key are, so neither exists here. In training the reference's
+    attention dropout still acts on that single weight, one draw per position and head; so does `forward`.
+    """
+
+    def __init__(
+        self, hidden_size: int, heads: int, *, eps: float, attention_dropout: float, hidden_dropout: float
+    ):
+        super().__init__()
+        self.heads = heads
+        self.attention_dropout = attention_dropout
+        self.value = nn.Linear(hidden_size, hidden_size)
+        self.output = nn.Linear(hidden_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size, eps=eps)
+        self.dropout = nn.Dropout(hidden_dropout)
+
+    def forward(self, states: Tensor, vector: Tensor) -> Tensor:
+        """states (B, T, H) and vector (B, H) to (B, T, H)."""
+        value = self.value(vector)  # (B, H)
+        if self.training and self.attention_dropout > 0:
+            batch, length, hidden = states.shape
+            by_head = value.view(batch, self.heads, -1, 1)  # (B, heads, H/heads, 1)
+            weight = self.output.weight.t().view(self.heads, -1, hidden)  # (heads, H/heads, H)
+            parts = torch.einsum(
+                "bnd,ndh->bnh", by_head.squeeze(-1), weight
+            )  # (B, heads, H): what each head adds
+            keep = 1 - self.attention_dropout
+            draw = torch.empty(batch, length, self.heads, device=states.device, dtype=parts.dtype)
+            draw = draw.bernoulli_(keep).div_(keep)
+            added = draw @ parts + self.output.bias.to(parts.dtype)  # (B, T, H)
+        else:
+            added = self.output(value)[:, None]  # (B, 1, H)
+        if added.shape[1] != states.shape[1]:
+            added = added.expand(-1, states.shape[1], -1)
+        return self.norm(states + self.dropout(added))
+
+
+class TSDAE(nn.Module):
+    """A sentence encoder with the decoder that trains it.
+
+    Attributes:
+        transformer: the masked-LM model, encoder and (when tied) decoder.
+        bottleneck: one `Bottleneck` per layer.
+        tokenizer: the checkpoint's own fast tokenizer.
+        facts: pooling, maximum length and the like.
+    """
+
+    def __init__(self, transformer: Any, tokenizer: Any, facts: Facts):
+        super().__init__()
+        if facts.pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {facts.pooling!r}")
+        self.transformer = transformer
+        self.tokenizer = tokenizer
+        self.facts = facts
+        config = transformer.config
+        self.family = family_of(config.model_type)
+        joins = self.family.joins(transformer)
+        self.bottleneck = nn.ModuleList(
+            Bottleneck(
+                config.hidden_size,
+                config.num_attention_heads,
+                eps=getattr(config, "layer_norm_eps", 1e-12),
+                attention_dropout=_first(config, self.family.attention_dropout),
+                hidden_dropout=_first(config, self.family.hidden_dropout),
+            )
+            for _ in joins
+        )
+        for module in self.bottleneck:
+            for linear in (module.value, module.output):
+                nn.init.normal_(linear.weight, std=getattr(config, "initializer_range", 0.02))
+                nn.init.zeros_(linear.bias)
+        self.decoder = None if facts.tied else copy.deepcopy(transformer)
+        self.spare: dict[str, Tensor] = {}
+        """Weights of the checkpoint that TSDAE does not use (a pooler), kept for the exported encoder."""
+        self._vector: Tensor | None = None
+        self._joined = 0
+        self._remap: Tensor | None = None
+        self._whole: dict[str, Tensor] = {}
+        for module in dict.fromkeys(self.family.joins(self._decoding)):
+            module.register_forward_hook(self._join)
+
+    @property
+    def _decoding(self) -> Any:
+        return self.transformer if self.decoder is None else self.decoder
+
+    @property
+    def device(self) -> torch.device:
+        return self.transformer.device
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.transformer.config.hidden_size)
+
+    def _join(self, module: nn.Module, inputs: Any, output: Any) -> Any:
+        """Let the bottleneck's output join after a self-attention block, in the decoder pass only."""
+        if self._vector is None:
+            return output
+        bottleneck = self.bottleneck[self._joined]
+        self._joined += 1
+        if isinstance(output, tuple):
+            return (bottleneck(output[0], self._vector), *output[1:])
+        return bottleneck(output, self._vector)
+
+    @contextmanager
+    def _seeing(self, vector: Tensor) -> Iterator[None]:
+        self._vector, self._joined = vector, 0
+        try:
+            yield
+        finally:
+            self._vector = None
+
+    def is_new(self, name: str) -> bool:
+        """Whether a parameter did not come from the base checkpoint: the bottleneck, and the head if it had none."""
+        if name.startswith("bottleneck."):
+            return True
+        body = f".{self.transformer.base_model_prefix}."
+        return self.facts.new_head and body not in f".{name.split('.', 1)[-1]}"
+
+    def local(self, ids: Tensor) -> Tensor:
+        """Token ids as the rows of the embedding that is loaded now (see `restrict`)."""
+        return ids if self._remap is None else self._remap[ids]
+
+    def encode(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Sentences to vectors.
+
+        Args:
+            ids: (B, S) token ids.
+            mask: (B, S) 1 where there is a token.
+
+        Returns:
+            (B, H), pooled over the real tokens.
+        """
+        states = self.transformer.base_model(input_ids=self.local(ids), attention_mask=mask).last_hidden_state
+        return pool(states, mask, self.facts.pooling)
+
+    def decode(self, vector: Tensor, ids: Tensor) -> Tensor:
+        """Hidden states (B, T, H) of a causal pass over `ids` (B, T) in which every layer sees `vector` (B, H)."""
+        length = ids.shape[1]
+        blocked = torch.full((length, length), torch.finfo(torch.float32).min, device=ids.device).triu(1)
+        with self._seeing(vector):
+            body = self._decoding.base_model
+            return body(input_ids=self.local(ids), attention_mask=blocked[None, None]).last_hidden_state
+
+    def scores(self, states: Tensor) -> Tensor:
+        """Hidden states (N, H) to scores over the loaded vocabulary (N, V)."""
+        return self.family.scores(self._decoding, states)
+
+    def reconstruction_loss(self, vector: Tensor, batch: Batch, *, reduction: str = "sum") -> Tensor:
+        """Negative log-probability of each whole sentence given its vector, padding never scored.
+
+        The paper sums it per sentence (equation 1); divided by `batch.scored` it is the reference's average over the
+        batch's tokens, which is what we train on.
+
+        Returns:
+            () for "sum"; (B,) summed per sentence for "sentence"; (N,) per token for "none".
+        """
+        wanted = batch.target_mask[:, 1:].bool()  # (B, T-1): the positions that have a next token
+        states = self.decode(vector, batch.target[:, :-1])[wanted]  # (N, H)
+        labels = self.local(batch.target[:, 1:][wanted])  # (N,)
+        losses = F.cross_entropy(
+            self.scores(states).float(), labels, reduction="sum" if reduction == "sum" else "none"
+        )
+        if reduction == "sentence":
+            rows = torch.arange(len(wanted), device=wanted.device)[:, None].expand_as(wanted)[wanted]
+            return torch.zeros(len(wanted), device=losses.device).index_add_(0, rows, losses)
+        return losses
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The summed loss () of a batch and the vectors (B, H) of its damaged sentences."""
+        vector = self.encode(batch.noisy, batch.noisy_mask)
+        return self.reconstruction_loss(vector, batch), vector
+
+    def restrict(self, vocabulary: Tensor) -> None:
+        """Load only the embedding rows of `vocabulary` (sorted ids) until `whole_state` puts them back.
+
+        The decoder then chooses among these tokens only, the optimizer never visits the other rows, and they stay
+        exactly as they were.
+        """
+        size = self.transformer.get_input_embeddings().weight.shape[0]
+        remap = torch.zeros(size, dtype=torch.long)
+        remap[vocabulary] = torch.arange(len(vocabulary))
+        models = [self.transformer] + ([] if self.decoder is None else [self.decoder])
+        by_token = {id(weight) for model in models for weight in _token_weights(model)}
+        for name, weight in self.named_parameters(remove_duplicate=False):
+            if id(weight) in by_token:
+                self._whole[name] = weight.detach().clone()
+        for model in models:
+            _keep_rows(model, vocabulary, by_token)
+        self._remap = remap.to(self.device)
+        self.facts.vocabulary = vocabulary.tolist()
+
+    def whole_state(self) -> dict[str, Tensor]:
+        """The state with the full vocabulary, on the CPU: trained rows in their place, all others as they were."""
+        state = {name: value.detach().cpu() for name, value in self.state_dict().items()}
+        if self._whole:
+            rows = torch.tensor(self.facts.vocabulary)
+            for name, whole in self._whole.items():
+                whole = whole.cpu().clone()
+                whole[rows] = state[name]
+                state[name] = whole
+        return state
+
+
+def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
+    """States (B, S, H) to one vector (B, H): the first real token's, or the mean or maximum over real tokens."""
+    if pooling == "cls":
+        first = mask.argmax(dim=1)  # 0 unless the tokenizer pads on the left
+        return states[torch.arange(len(states), device=states.device), first]
+    if pooling == "mean":
+        weights = mask[:, :, None].to(states.dtype)
+        return (states * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
+    return states.masked_fill(~mask[:, :, None].bool(), torch.finfo(states.dtype).min).amax(1)
+
+
+def _first(config: Any, names: tuple[str, ...]) -> float:
+    for name in names:
+        value = getattr(config, name, None)
+        if isinstance(value, float | int):
+            return float(value)
+    return 0.0
+
+
+def _token_weights(model: Any) -> list[nn.Parameter]:
+    """The weights that have one row, or one number, per token of the vocabulary."""
+    head = model.get_output_embeddings()
+    size = model.get_input_embeddings().weight.shape[0]
+    found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None)]
+    # some heads hold their bias a second time, beside the projection
+    found += [
+        bias for name, bias in model.named_parameters() if name.endswith("bias") and bias.shape == (size,)
+    ]
+    return [weight for weight in found if weight is not None]
+
+
+def _keep_rows(model: Any, vocabulary: Tensor, by_token: set[int]) -> None:
+    """Cut the per-token parameters of `model` to the rows of `vocabulary`; shared ones stay shared."""
+    cut: dict[int, nn.Parameter] = {}
+    for module in model.modules():
+        touched = False
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            if id(parameter) in by_token:
+                fresh = cut.setdefault(id(parameter), nn.Parameter(parameter.detach()[vocabulary].clone()))
+                setattr(module, name, fresh)
+                touched = True
+        if touched and isinstance(module, nn.Embedding):
+            module.num_embeddings = len(vocabulary)
+        elif touched and isinstance(module, nn.Linear):
+            module.out_features = len(vocabulary)

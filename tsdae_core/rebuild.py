@@ -1,0 +1,323 @@
+"""Sentences rebuilt from their vectors: the decoder put to use after training.
+
+Legend: B sentences, K beams, T tokens so far, H hidden size, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tsdae_core import storage
+from tsdae_core.alignment import align, kept_share, recovered_share, tokens_json
+from tsdae_core.batches import Batch, build_cache, pad
+from tsdae_core.model import TSDAE
+from tsdae_core.noise import damage, generator
+from tsdae_core.runs import Run
+
+CLOSING = frozenset(".,;:!?)]}%'’”")
+OPENING = frozenset("([{‘“")
+
+
+def newest_model(run: Run) -> Path:
+    """The folder of the run's result or, before there is one, of its newest checkpoint.
+
+    Raises:
+        ValueError: when neither exists yet.
+    """
+    if run.encoder_dir.is_dir() and run.decoder_dir.is_dir():
+        return run.path
+    checkpoints = run.checkpoints()
+    if not checkpoints:
+        raise ValueError(f"{run.name} has no trained model yet; it has one after its first checkpoint")
+    return checkpoints[-1].path
+
+
+def load_model(run: Run, *, step: int | None = None) -> TSDAE:
+    """The run's model, or the one of its checkpoint at `step`; loaded once for as long as its files stay the same.
+
+    Raises:
+        ValueError: when there is no such model.
+    """
+    if step is not None and step not in [checkpoint.step for checkpoint in run.checkpoints()]:
+        had = ", ".join(str(checkpoint.step) for checkpoint in run.checkpoints()) or "none"
+        raise ValueError(f"{run.name} has no checkpoint at step {step}; it has {had}")
+    folder = newest_model(run) if step is None else run.checkpoint(step).path
+    weights = folder / "decoder" / "decoder.safetensors"
+    if not weights.is_file():
+        raise ValueError(f"{folder} holds no trained model yet; it has one after its first checkpoint")
+    return _loaded(folder, weights.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=3)
+def _loaded(folder: Path, changed: int) -> TSDAE:
+    return storage.load(folder, device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+@torch.inference_mode()
+def generate(
+    model: TSDAE, vectors: Tensor, *, num_beams: int = 1, max_tokens: int | None = None
+) -> list[list[int]]:
+    """The sentences that the decoder writes from vectors (B, H): greedily, or the best of `num_beams` by mean log-probability.
+
+    Returns:
+        B lists of token ids without special tokens.
+    """
+    prefix, suffix = _special(model)
+    limit = max_tokens or model.facts.max_length - len(prefix) - len(suffix)
+    beams = max(1, num_beams)
+    count = len(vectors)
+    memory = vectors.repeat_interleave(beams, dim=0)  # (B*K, H)
+    ids = torch.tensor([prefix] * len(memory), device=vectors.device)  # (B*K, T)
+    total = torch.full((count, beams), -torch.inf, device=vectors.device)  # (B, K) log-probability so far
+    total[:, 0] = 0.0
+    done = torch.zeros(len(memory), dtype=torch.bool, device=vectors.device)  # (B*K,)
+    lengths = torch.ones(len(memory), device=vectors.device)
+    first_row = torch.arange(count, device=vectors.device)[:, None] * beams  # (B, 1)
+    end = suffix[0]
+    for _ in range(limit + 1):
+        states = model.decode(memory, ids)[:, -1]  # (B*K, H)
+        logs, tokens = _next(
+            model, states
+        )  # (B*K, V) log-probabilities and the token ids that they belong to
+        logs = logs.masked_fill(done[:, None], -torch.inf)
+        where_end = int((tokens == end).nonzero()[0])
+        logs[:, where_end] = logs[:, where_end].masked_fill(done, 0.0)
+        joint = (total.view(-1, 1) + logs).view(count, -1)  # (B, K*V)
+        total, best = joint.topk(beams, dim=1)  # (B, K)
+        rows = (first_row + best // logs.shape[1]).view(-1)
+        written = tokens[best % logs.shape[1]].view(-1)
+        ids = torch.cat([ids[rows], written[:, None]], dim=1)
+        lengths = lengths[rows] + (~done[rows]).float()
+        done = done[rows] | (written == end)
+        if done.all():
+            break
+    chosen = (total / lengths.view(count, beams)).argmax(dim=1)  # (B,)
+    best_rows = ids.view(count, beams, -1)[torch.arange(count), chosen.cpu()]
+    return [_until(row[len(prefix) :], end)[:limit] for row in best_rows.tolist()]
+
+
+def _special(model: TSDAE) -> tuple[list[int], list[int]]:
+    cache = build_cache(["a"], model.tokenizer, max_length=16)
+    return cache.prefix, cache.suffix
+
+
+def _next(model: TSDAE, states: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probabilities (B, V) of the next token among those the model was trained to choose from, and their ids (V,)."""
+    scores = model.scores(states).float()
+    chosen = model.facts.vocabulary
+    if not chosen:
+        return scores.log_softmax(-1), torch.arange(scores.shape[1], device=scores.device)
+    tokens = torch.tensor(chosen, device=scores.device)
+    if scores.shape[1] != len(tokens):  # all rows are loaded; only the trained ones may be chosen
+        scores = scores[:, tokens]
+    return scores.log_softmax(-1), tokens
+
+
+def _until(ids: list[int], end: int) -> list[int]:
+    return ids[: ids.index(end)] if end in ids else ids
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """One sentence, tokenised and damaged.
+
+    Attributes:
+        text: the sentence.
+        ids: its tokens without special ones; word: which word each token belongs to.
+        kept: the words the encoder sees, in order; a negative number is a word that the noise put in.
+        inserted: the ids of those words, by that number.
+        noisy: ids of the damaged sentence without special tokens.
+    """
+
+    text: str
+    ids: list[int]
+    word: list[int]
+    kept: list[int]
+    inserted: dict[int, list[int]]
+    noisy: list[int]
+    spans: list[tuple[int, int]]
+
+
+def damage_sentence(
+    model: TSDAE,
+    text: str,
+    *,
+    noise: str,
+    ratio: float,
+    seed: int,
+    index: int = 0,
+    deleted: set[int] | None = None,
+) -> Damaged:
+    """Damage one sentence as training does, or by hand when `deleted` names the words to leave out.
+
+    Raises:
+        ValueError: when the text has no token.
+    """
+    tokenizer = model.tokenizer
+    cache = build_cache([text], tokenizer, max_length=model.facts.max_length)
+    words = cache.words(0)
+    if not words:
+        raise ValueError("there is no sentence to damage; type at least one word")
+    spans = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+        "offset_mapping"
+    ]
+    inserted: dict[int, list[int]] = {}
+
+    def spare(rng: np.random.Generator) -> int:
+        number = -1 - len(inserted)
+        inserted[number] = (
+            [tokenizer.mask_token_id] if noise == "mask" else words[int(rng.integers(len(words)))]
+        )
+        return number
+
+    places = list(range(len(words)))
+    if deleted is not None:
+        kept = [place for place in places if place not in deleted] or [0]
+    else:
+        kept = damage(places, noise=noise, ratio=ratio, rng=generator(seed, 0, index), spare=spare)
+    noisy = [token for place in kept for token in (words[place] if place >= 0 else inserted[place])]
+    word = [place for place, tokens in enumerate(words) for _ in tokens]
+    return Damaged(text, [token for tokens in words for token in tokens], word, kept, inserted, noisy, spans)
+
+
+def rebuild(
+    model: TSDAE,
+    sentences: Sequence[str],
+    *,
+    noise: str = "delete",
+    ratio: float = 0.6,
+    seed: int = 0,
+    num_beams: int = 1,
+    deleted: Sequence[set[int]] | None = None,
+) -> list[dict[str, Any]]:
+    """Damage sentences, encode what is left, and let the decoder rebuild them from the vector alone.
+
+    Args:
+        model: a trained model.
+        sentences: texts; blank ones are refused.
+        noise, ratio, seed: the damage; the same seed damages the same sentences alike.
+        num_beams: 1 writes greedily, more search.
+        deleted: for each sentence the numbers of the words to leave out instead of random ones.
+
+    Returns:
+        for each sentence a dict of original, damaged and rebuilt tokens (text "t", state "s", glued "g", word "w"),
+        text, source, loss (nats per token), recovered (share of deleted tokens, or None) and exact.
+
+    Raises:
+        ValueError: for a sentence without words.
+    """
+    if not sentences:
+        return []
+    training = model.training
+    model.eval()
+    try:
+        damaged = [
+            damage_sentence(model, text, noise=noise, ratio=ratio, seed=seed, index=place,
+                            deleted=deleted[place] if deleted is not None else None)
+            for place, text in enumerate(sentences)
+        ]  # fmt: skip
+        return _rebuilt(model, damaged, num_beams)
+    finally:
+        model.train(training)
+
+
+@torch.inference_mode()
+def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[str, Any]]:
+    prefix, suffix = _special(model)
+    pad_id = model.tokenizer.pad_token_id
+    noisy, noisy_mask = pad([prefix + one.noisy + suffix for one in damaged], pad_id)
+    target, target_mask = pad([prefix + one.ids + suffix for one in damaged], pad_id)
+    batch = Batch(noisy, noisy_mask, target, target_mask, torch.arange(len(damaged))).to(model.device)
+    vectors = model.encode(batch.noisy, batch.noisy_mask)
+    losses = _losses(model, vectors, batch)
+    longest = max(len(one.ids) for one in damaged)
+    written = generate(
+        model, vectors, num_beams=num_beams, max_tokens=min(model.facts.max_length, longest + 12)
+    )
+    return [_shown(model, one, ids, loss) for one, ids, loss in zip(damaged, written, losses, strict=True)]
+
+
+def _losses(model: TSDAE, vectors: Tensor, batch: Batch) -> list[float]:
+    """Nats per token of each sentence. A token outside the trained vocabulary has no score of its own; it counts as is."""
+    summed = model.reconstruction_loss(vectors, batch, reduction="sentence")
+    return (summed / (batch.target_mask.sum(1) - 1)).tolist()
+
+
+def _shown(model: TSDAE, one: Damaged, written: list[int], loss: float) -> dict[str, Any]:
+    names = model.tokenizer.convert_ids_to_tokens
+    seen = set(one.kept)
+    gone = [word not in seen for word in one.word]
+    original, rebuilt = names(one.ids), names(written)
+    states = align(original, gone, rebuilt)
+    texts = [one.text[a:b] for a, b in one.spans[: len(one.ids)]]
+    glued = [place > 0 and one.spans[place][0] == one.spans[place - 1][1] for place in range(len(one.ids))]
+    shown = tokens_json(texts, ["deleted" if away else "kept" for away in gone], glued)
+    for token, word in zip(shown, one.word, strict=True):
+        token["w"] = word
+    inserted = [bool(place < 0) for place in one.kept for _ in _tokens_of(one, place)]
+    pieces = pieces_of(names(one.noisy))
+    return {
+        "original": shown,
+        "damaged": tokens_json(
+            [text for text, _ in pieces],
+            ["invented" if new else "kept" for new in inserted],
+            [glue for _, glue in pieces],
+        ),
+        "rebuilt": tokens_json(
+            [text for text, _ in pieces_of(rebuilt)], states, [glue for _, glue in pieces_of(rebuilt)]
+        ),
+        "text": model.tokenizer.decode(written, skip_special_tokens=True),
+        "source": one.text,
+        "loss": round(float(loss), 4),
+        "recovered": recovered_share(original, gone, states),
+        "kept": kept_share(original, gone, states),
+        "exact": written == one.ids,
+    }
+
+
+def _tokens_of(one: Damaged, place: int) -> list[int]:
+    return (
+        one.inserted[place]
+        if place < 0
+        else [t for t, word in zip(one.ids, one.word, strict=True) if word == place]
+    )
+
+
+def pieces_of(tokens: Sequence[str]) -> list[tuple[str, bool]]:
+    """Vocabulary entries as readable text, each with whether no space stands before it.
+
+    WordPiece marks what continues a word ("##ing"), byte-level BPE and SentencePiece mark what begins one ("Ġthe", "▁the").
+    """
+    marked = any(token[:1] in ("Ġ", "▁") for token in tokens)
+    pieces: list[tuple[str, bool]] = []
+    for place, token in enumerate(tokens):
+        if token.startswith("##"):
+            pieces.append((token[2:], True))
+        elif marked:
+            text = _bytes_to_text(token.lstrip("Ġ▁")) if "Ġ" in "".join(tokens) else token.lstrip("▁")
+            pieces.append((text or " ", place > 0 and token[:1] not in ("Ġ", "▁")))
+        else:
+            after_open = place > 0 and tokens[place - 1] in OPENING
+            pieces.append((token, place > 0 and (token in CLOSING or after_open)))
+    return pieces
+
+
+def _bytes_to_text(token: str) -> str:
+    """Undo byte-level BPE's stand-in characters, which matter for everything but ASCII."""
+    if token.isascii():
+        return token
+    stand_ins = {chr(c): c for c in [*range(33, 127), *range(161, 173), *range(174, 256)]}
+    others = [byte for byte in range(256) if byte not in stand_ins.values()]
+    stand_ins |= {chr(256 + place): byte for place, byte in enumerate(others)}
+    try:
+        return bytes(stand_ins[letter] for letter in token).decode("utf-8", "replace")
+    except KeyError:
+        return token
