@@ -1,0 +1,149 @@
+/* One sentence: as it was, what the encoder sees, and what the decoder rebuilds from the vector.
+
+   props.value is {sentence: REBUILT or null, message: text, note: text}. Pressing a word of the original triggers 'toggle'
+   with {deleted: [numbers of the words]}; Python answers with a new value. Text enters through textContent only. */
+
+const make = (tag, className, text) => {
+  const node = document.createElement(tag);
+  node.className = className || "";
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+const SPOKEN = { deleted: "deleted: ", recovered: "recovered: ", wrong: "wrong: ", invented: "invented: " };
+const spoken = (state) => {
+  const words = make("span", "watch-spoken", SPOKEN[state]);
+  words.dir = "ltr"; // and so without a say in the direction of the sentence
+  return words;
+};
+const MEANINGS = [
+  ["kept", "the encoder saw it"],
+  ["deleted", "the encoder did not see it"],
+  ["recovered", "deleted, and rebuilt from the vector"],
+  ["wrong", "another word should be here"],
+  ["invented", "has no place in the original"],
+];
+
+const frame = make("section", "watch-one");
+element.replaceChildren(frame);
+
+function token(one) {
+  const word = make("span", `tok tok-${one.s}`, one.t);
+  if (SPOKEN[one.s]) word.prepend(spoken(one.s));
+  return word;
+}
+
+function sentence(tokens) {
+  const line = make("p", "tok-line");
+  line.dir = "auto";
+  tokens.forEach((one, place) => {
+    if (place && !one.g) line.append(" ");
+    line.append(token(one));
+  });
+  return line;
+}
+
+/* The original: each word is a button, whatever number of tokens it has. */
+function words(tokens) {
+  const line = make("p", "tok-line tok-words");
+  line.dir = "auto";
+  let button = null;
+  tokens.forEach((one, place) => {
+    if (!button || tokens[place - 1].w !== one.w) {
+      if (place && !one.g) line.append(" ");
+      button = make("button", `tok-word tok-${one.s}`);
+      button.type = "button";
+      button.dataset.word = one.w ?? place;
+      button.setAttribute("aria-pressed", String(one.s === "deleted"));
+      line.append(button);
+    }
+    button.append(one.t);
+  });
+  for (const made of line.querySelectorAll("button")) {
+    made.title = made.classList.contains("tok-deleted") ? "Give this word back to the encoder" : "Hide this word from the encoder";
+    made.setAttribute("aria-label", `${made.textContent}, ${made.classList.contains("tok-deleted") ? "deleted" : "kept"}`);
+  }
+  line.addEventListener("click", ({ target }) => target.closest("button") && toggle(target.closest("button"), line));
+  return line;
+}
+
+function toggle(button, line) {
+  const all = [...line.querySelectorAll("button")];
+  const away = (one) => one.classList.contains("tok-deleted");
+  if (!away(button) && all.filter((one) => !away(one)).length === 1) {
+    say("At least one word must stay: the encoder needs something to read.");
+    return;
+  }
+  for (const name of ["tok-deleted", "tok-kept"]) button.classList.toggle(name);
+  button.setAttribute("aria-pressed", String(away(button)));
+  frame.classList.add("watch-busy");
+  asked = button.dataset.word;
+  trigger("toggle", { deleted: all.filter(away).map((one) => Number(one.dataset.word)) });
+}
+
+let asked = null; // the word that was pressed last keeps the keyboard's focus when the answer comes
+
+const say = (text) => {
+  frame.querySelector(".watch-message").textContent = text;
+};
+
+function part(name, hint, content) {
+  const box = make("div", "watch-section");
+  const title = make("h4", "watch-name", name);
+  if (hint) title.append(make("span", "watch-more", hint));
+  box.append(title, content);
+  return box;
+}
+
+function facts(one) {
+  const box = make("p", "watch-summary");
+  const add = (name, value, more, className) => {
+    const fact = make("span", "watch-fact");
+    fact.append(make("span", "watch-name", name), make("strong", className || "watch-number", value), make("span", "watch-more", more));
+    box.append(fact);
+  };
+  if (one.recovered == null) add("Recovered", "–", "nothing was deleted");
+  else add("Deleted words recovered", `${Math.round(100 * one.recovered)} %`, "");
+  if (one.loss != null) {
+    const perplexity = Number(Math.exp(Math.min(one.loss, 50)).toPrecision(3));
+    add("Loss", one.loss.toFixed(2), `perplexity ${perplexity > 1e6 ? "over a million" : perplexity.toLocaleString("en")}`);
+  }
+  if (one.exact) box.append(make("span", "watch-exact", "exact"));
+  return box;
+}
+
+function legend() {
+  const box = make("ul", "tok-legend");
+  box.setAttribute("aria-label", "What the colours mean");
+  for (const [state, text] of MEANINGS) {
+    const item = make("li");
+    item.title = text;
+    item.append(make("span", `tok tok-${state}`, state));
+    box.append(item);
+  }
+  return box;
+}
+
+function draw() {
+  const { sentence: one, message, note } = props.value || {};
+  frame.classList.remove("watch-busy");
+  const warning = make("p", "watch-message", message || "");
+  warning.setAttribute("role", "status");
+  if (!one) {
+    frame.replaceChildren(make("p", "watch-empty", message || "The rebuilt sentence is shown here."));
+    return;
+  }
+  frame.replaceChildren(
+    part("Original", "press a word to delete or restore it", words(one.original)),
+    part("What the encoder sees", "", sentence(one.damaged)),
+    part("Rebuilt from the vector alone", "", one.rebuilt.length ? sentence(one.rebuilt) : make("p", "watch-more", "(nothing)")),
+    warning,
+    facts(one),
+    legend(),
+    make("p", "watch-more watch-note", note || ""),
+  );
+  if (asked !== null) frame.querySelector(`button[data-word="${CSS.escape(asked)}"]`)?.focus({ preventScroll: true });
+  asked = null;
+}
+
+watch("value", draw);
+draw();
