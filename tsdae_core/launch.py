@@ -32,6 +32,11 @@ def start(run: Run) -> None:
     start_process(run, command)
 
 
+def processes(devices: str) -> int:
+    """How many processes a `devices` setting asks for."""
+    return _accelerate_options(devices)[0]
+
+
 def _accelerate_options(devices: str) -> tuple[int, list[str]]:
     """How many processes a `devices` setting asks for, and accelerate's options for them."""
     if devices.startswith("cpu*"):

@@ -1,0 +1,56 @@
+"""What follows from the settings and the size of the corpus: how long, when to look, when to save. No torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsdae_core.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The course of a run in optimizer steps."""
+
+    total: int
+    warmup: int
+    probe_every: int
+    checkpoint_every: int
+    log_every: int
+
+    @classmethod
+    def of(cls, config: TrainConfig, sentences: int) -> Plan:
+        """The plan for a corpus of `sentences` training sentences."""
+        total = config.max_steps
+        if config.epochs:
+            total = min(total, max(1, math.ceil(config.epochs * math.ceil(sentences / config.batch_size))))
+        return cls(
+            total=total,
+            warmup=min(config.decoder_warmup_steps, total - 1),
+            probe_every=config.probe_every or max(1, round(total / 24)),
+            checkpoint_every=config.checkpoint_every or max(1, math.ceil(total / 8)),
+            log_every=max(1, total // 5000),
+        )
+
+    def learning_rate(self, config: TrainConfig, step: int) -> float:
+        """The learning rate of step `step`, counted from 0."""
+        if step < self.warmup:
+            return config.new_learning_rate or config.learning_rate
+        length = max(1, self.total - self.warmup)
+        done = (step - self.warmup) / length
+        if done < config.warmup_ratio:
+            return config.learning_rate * min(1.0, (done + 1 / length) / config.warmup_ratio)
+        left = (1 - done) / (1 - config.warmup_ratio)
+        shape = {"constant": 1.0, "linear": left, "cosine": 0.5 * (1 - math.cos(math.pi * left))}
+        return config.learning_rate * shape[config.lr_schedule]
+
+
+def split_corpus(sentences: Sequence[str], config: TrainConfig) -> tuple[list[str], list[str]]:
+    """Training and held-out sentences; which ones is decided by the seed alone."""
+    count = min(config.held_out, len(sentences) // 10)
+    chosen = set(np.random.default_rng(config.seed).permutation(len(sentences))[:count].tolist())
+    train = [text for place, text in enumerate(sentences) if place not in chosen]
+    return train, [sentences[place] for place in sorted(chosen)]

@@ -1,0 +1,226 @@
+"""Before a long run: what will go wrong, what may disappoint, and how long it will take, measured by a few real steps."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+
+from tsdae_core import base_models
+from tsdae_core.config import PRESETS, TrainConfig
+from tsdae_core.plan import Plan
+from tsdae_core.runs import Run, create_run, read_json, write_json
+
+FEWEST = 20
+"""Sentences below which training makes no sense at all."""
+
+MEASURED_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know before the start: level "error" (cannot start), "warning" or "info"."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take, from a few timed steps.
+
+    Attributes:
+        seconds_per_step, seconds_total: wall time, looks included in the total.
+        rate: sentences per second.
+        memory_bytes: peak of the measuring process, or of the GPU.
+        disk_bytes: checkpoints and result.
+        text: the same in words.
+    """
+
+    seconds_per_step: float
+    seconds_total: float
+    rate: float
+    memory_bytes: int
+    disk_bytes: int
+    text: str
+
+
+def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
+    """What can be said without loading a model; errors first."""
+    count = corpus.num_rows
+    errors, warnings, infos = [], [], []
+    if count < FEWEST:
+        errors.append(
+            f"The text has {count:,} sentences; training needs at least {FEWEST}, and helps from about 1,000 on."
+        )
+    elif count < 1000:
+        warnings.append(
+            f"{count:,} sentences are few: the encoder will learn them by heart. About 1,000 to 100,000 is usual."
+        )
+    try:
+        source = base_models.resolve(config.base_model)
+        if not base_models.is_here(config.base_model):
+            infos.append(
+                f"{config.base_model} is not on this machine; it is fetched from the Hugging Face hub at the start."
+            )
+        else:
+            warnings += _about_base(config, source)
+    except ValueError as error:
+        errors.append(str(error))
+    if count >= FEWEST:
+        passes = Plan.of(config, count).total * config.batch_size / count
+        if passes > 100:
+            warnings.append(
+                f"Each sentence is seen {passes:,.0f} times; watch the held-out loss, or switch on early stopping."
+            )
+        words = sorted(len(text.split()) for text in corpus["sentence"].slice(0, 2000).to_pylist())
+        if words[len(words) // 2] < 4:
+            warnings.append(
+                "Half of the sentences have fewer than 4 words: little is left of them after the damage."
+            )
+        if count // 10 < config.held_out:
+            infos.append(
+                f"{count // 10:,} sentences are held out, a tenth of the text, instead of {config.held_out:,}."
+            )
+    if config.noise == "delete" and config.noise_ratio < 0.2:
+        warnings.append(
+            "Fewer than 20 % of the words are deleted: the decoder can copy, and the vector learns little."
+        )
+    return (
+        [Finding("error", text) for text in errors]
+        + [Finding("warning", text) for text in warnings]
+        + [Finding("info", text) for text in infos]
+    )
+
+
+def _about_base(config: TrainConfig, source: str) -> list[str]:
+    """Warnings that need the base model's description, which lies on this machine."""
+    facts = base_models.describe_base(config.base_model)
+    found = []
+    if facts.is_sentence_encoder and not config.decoder_warmup_steps:
+        found.append(
+            "The base is already a sentence encoder; trained from the first step with a random decoder it usually gets "
+            f"worse. Set 'Decoder first' to a few hundred steps, as the preset {next(iter(PRESETS))} does."
+        )
+    if facts.is_sentence_encoder and facts.pooling and facts.pooling != config.pooling:
+        found.append(
+            f"The base was trained with {facts.pooling} pooling and this run uses {config.pooling}: it starts worse."
+        )
+    if config.layers > (facts.layers or config.layers):
+        found.append(f"The base has {facts.layers} layers; keeping {config.layers} is not possible.")
+    return found
+
+
+def measure(config: TrainConfig, corpus: pa.Table, *, timeout: float = 300.0) -> Estimate:
+    """Time a few real steps in a process of their own.
+
+    Raises:
+        ValueError: when they fail, with the reason.
+    """
+    with tempfile.TemporaryDirectory(prefix="tsdae-measure-") as folder:
+        sample = corpus.slice(0, min(corpus.num_rows, 4000))
+        run = create_run(Path(folder), config, sample, name="measure")
+        write_json(run.path / "sentences.json", {"count": corpus.num_rows})
+        command = [sys.executable, "-m", "tsdae_core.preflight", str(run.path)]
+        root = str(Path(__file__).resolve().parent.parent)
+        try:
+            done = subprocess.run(
+                command, cwd=root, capture_output=True, text=True, timeout=timeout, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ValueError(
+                f"a few steps took more than {timeout:.0f} seconds; choose a smaller model or batch"
+            ) from error
+        said = read_json(run.path / "estimate.json")
+    if "error" in said or not said:
+        raise ValueError(
+            said.get("error") or f"the measurement failed: {done.stderr.strip().splitlines()[-1:]}"
+        )
+    return Estimate(**said)
+
+
+def _measure_here(run: Run) -> Estimate:
+    """The body of the measuring process."""
+    import torch
+
+    from tsdae_core import probes
+    from tsdae_core.batches import epoch_batches
+    from tsdae_core.steps import make_accelerator, prepare
+
+    config = run.config()
+    count = int(read_json(run.path / "sentences.json")["count"])
+    steps = prepare(run, config, make_accelerator(config))
+    batches = epoch_batches(steps.lengths, config.batch_size, seed=config.seed, epoch=0)
+    for indices in batches[:2]:
+        steps.step(indices, epoch=0, rate=config.learning_rate)
+    started = time.monotonic()
+    chosen = (batches * MEASURED_STEPS)[2 : 2 + MEASURED_STEPS]
+    for indices in chosen:
+        float(steps.step(indices, epoch=0, rate=config.learning_rate))
+    per_step = (time.monotonic() - started) / len(chosen)
+    started = time.monotonic()
+    with steps.autocast():
+        if steps.looks:
+            probes.held_out_losses(steps.model, steps.looks)
+        probes.look(steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed)
+    per_look = time.monotonic() - started
+    plan = Plan.of(config, count)
+    looks = plan.total / plan.probe_every
+    seconds = per_step * plan.total + per_look * looks
+    on_gpu = steps.device.type == "cuda"
+    memory = torch.cuda.max_memory_allocated() if on_gpu else _peak_memory()
+    model_bytes = sum(weight.numel() * 4 for weight in steps.model.whole_state().values())
+    saved = math.ceil(plan.total / plan.checkpoint_every) + 1
+    disk = model_bytes * (saved + 2)
+    rate = config.batch_size / per_step
+    text = (
+        f"About {in_words(seconds)} for {plan.total:,} steps at {rate:.3g} sentences per second; "
+        f"{memory / 2**30:.2g} GB of {'GPU ' if on_gpu else ''}memory, {disk / 2**30:.2g} GB of disk"
+    )
+    return Estimate(per_step, seconds, rate, memory, disk, text)
+
+
+def _peak_memory() -> int:
+    """Peak resident bytes of this process."""
+    try:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    except ImportError:  # Windows has no such module
+        return int(psutil.Process().memory_info().peak_wset)
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it: "3 min 20 s"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def main(path: Path) -> int:
+    """Measure in this process and leave the result in the folder."""
+    run = Run(path)
+    said: dict[str, Any]
+    try:
+        said = asdict(_measure_here(run))
+    except Exception as error:
+        said = {"error": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}
+    write_json(run.path / "estimate.json", said)
+    return 1 if "error" in said else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

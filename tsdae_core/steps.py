@@ -1,0 +1,250 @@
+"""One optimizer step and everything it needs: model, data, precision, memory that runs short, several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from tsdae_core import probes
+from tsdae_core.batches import Batch, Batcher, TokenCache, build_cache
+from tsdae_core.checkpoints import anchor_encoder
+from tsdae_core.config import TrainConfig
+from tsdae_core.devices import check_devices, choose_precision
+from tsdae_core.model import TSDAE
+from tsdae_core.plan import split_corpus
+from tsdae_core.runs import Run
+from tsdae_core.storage import from_base
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says why, `advice` what to do."""
+
+    def __init__(self, message: str, advice: str):
+        super().__init__(message)
+        self.advice = advice
+
+
+def make_accelerator(config: TrainConfig) -> Accelerator:
+    """The devices that the settings name. Raises `ValueError` when this machine lacks them."""
+    check_devices(config.devices)
+    first = config.devices.split(",")[0].strip()
+    if first.startswith("cuda:") and "LOCAL_RANK" not in os.environ:
+        torch.cuda.set_device(first)
+    return Accelerator(cpu=first.startswith("cpu"), mixed_precision="no")
+
+
+@dataclass
+class Steps:
+    """All that takes part in a step.
+
+    Attributes:
+        cache, batcher: the training sentences.
+        looks: held-out batches with damage that never changes.
+        shown: the probe sentences.
+        new, old: parameters that the base checkpoint had not, and had.
+        pieces: in how many parts a batch is worked through; grows when memory runs short.
+    """
+
+    config: TrainConfig
+    accelerator: Accelerator
+    model: TSDAE
+    cache: TokenCache
+    batcher: Batcher
+    looks: list[Batch]
+    shown: list[str]
+    optimizer: torch.optim.Optimizer
+    precision: str
+    anchor: Callable[[Tensor, Tensor], Tensor] | None
+    new: list[nn.Parameter]
+    old: list[nn.Parameter]
+    pieces: int = 1
+    scaler: torch.amp.GradScaler = field(init=False)
+    lengths: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
+        self.lengths = self.cache.lengths()
+
+    @property
+    def device(self) -> torch.device:
+        return self.accelerator.device
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The number format of the matrix products."""
+        if self.precision == "fp32":
+            return nullcontext()
+        return torch.autocast(
+            self.device.type, dtype=torch.bfloat16 if self.precision == "bf16" else torch.float16
+        )
+
+    def step(self, indices: np.ndarray, *, epoch: int, rate: float, only_new: bool = False) -> Tensor:
+        """One optimizer step on the sentences at `indices`, of which each process takes its share.
+
+        Args:
+            indices: (B,) of the whole batch.
+            epoch: decides the damage.
+            rate: learning rate.
+            only_new: let only the new weights learn.
+
+        Returns:
+            (): the batch's mean loss per token, without the anchor.
+        """
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        for weight in self.old:
+            weight.requires_grad_(not only_new)
+        mine = indices[self.accelerator.process_index :: self.accelerator.num_processes]
+        scored = int((self.lengths[indices] - 1).sum())
+        loss = self._backward(mine, epoch, scored, len(indices))
+        learning = self.new if only_new else [*self.new, *self.old]
+        if self.accelerator.num_processes > 1:
+            loss = sum_over_processes(self.accelerator, learning, loss)
+        self.scaler.unscale_(self.optimizer)
+        if self.config.max_grad_norm:
+            nn.utils.clip_grad_norm_(learning, self.config.max_grad_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad()
+        return loss
+
+    def _backward(self, mine: np.ndarray, epoch: int, scored: int, sentences: int) -> Tensor:
+        """Gradients of this process's rows; when memory runs short, again in smaller parts."""
+        loss = torch.zeros((), device=self.device)
+        if not len(mine):
+            return loss
+        batch = self.batcher.batch(mine, epoch=epoch).to(self.device)
+        while True:
+            try:
+                for piece in batch.split(self.pieces):
+                    with self.autocast():
+                        rebuilt, held = self._losses(piece, sentences)
+                    self.scaler.scale(rebuilt / scored + held).backward()
+                    loss = loss + rebuilt.detach() / scored
+                return loss
+            except RuntimeError as error:
+                self._halve(error, len(mine))
+                self.optimizer.zero_grad()
+                loss = torch.zeros((), device=self.device)
+
+    def _losses(self, batch: Batch, sentences: int) -> tuple[Tensor, Tensor]:
+        """The summed reconstruction loss, and this part's share of the anchor."""
+        rebuilt, _ = self.model(batch)
+        if self.anchor is None:
+            return rebuilt, torch.zeros((), device=self.device)
+        whole = self.model.encode(batch.target, batch.target_mask).float()
+        with torch.no_grad():
+            base = self.anchor(batch.target, batch.target_mask).float()
+        away = (1 - nn.functional.cosine_similarity(whole, base)).sum()
+        return rebuilt, self.config.anchor * away / sentences
+
+    def _halve(self, error: RuntimeError, rows: int) -> None:
+        """Work through each batch in twice as many parts, if memory is what ran out."""
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+            raise error
+        if self.pieces >= rows:
+            raise TrainingError(
+                "Memory does not suffice for a single sentence.",
+                "Lower the longest sentence, keep fewer layers, or set 'Words scored' to corpus.",
+            ) from error
+        self.pieces *= 2
+        print(f"Out of memory: each batch is now worked through in {self.pieces} parts.", flush=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def sum_over_processes(accelerator: Accelerator, weights: list[nn.Parameter], loss: Tensor) -> Tensor:
+    """Add up the gradients and the loss of all processes; each holds its rows' share of the batch's mean."""
+    grads = [weight.grad if weight.grad is not None else torch.zeros_like(weight) for weight in weights]
+    flat = torch.cat([loss.reshape(1).float(), *(grad.reshape(-1).float() for grad in grads)])
+    flat = accelerator.reduce(flat, reduction="sum")
+    place = 1
+    for weight, grad in zip(weights, grads, strict=True):
+        weight.grad = flat[place : place + grad.numel()].view_as(weight).to(weight.dtype)
+        place += grad.numel()
+    return flat[0]
+
+
+def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: TSDAE | None = None) -> Steps:
+    """Everything up to the first step: model, token cache, held-out batches, optimizer.
+
+    Args:
+        run: holds the corpus and the probe sentences.
+        config: the settings.
+        accelerator: the devices.
+        model: from a checkpoint; None starts from the base model.
+
+    Raises:
+        ValueError: for settings that cannot work here.
+    """
+    device = accelerator.device
+    precision = choose_precision(config.precision, device)
+    if model is None:
+        model = from_base(
+            config.base_model,
+            pooling=config.pooling,
+            max_length=config.max_length,
+            tied=config.tied,
+            layers=config.layers,
+        )
+    train_texts, held_out_texts = split_corpus(run.corpus()["sentence"].to_pylist(), config)
+    shown = run.probes() or probes.choose_probes(held_out_texts or train_texts)
+    folder = run.cache_dir / f"tokens-{accelerator.process_index}"
+    cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
+    watched = build_cache(held_out_texts + shown, model.tokenizer, max_length=model.facts.max_length)
+    looks = _held_out_batches(_batcher(watched, model, config), len(held_out_texts))
+    if config.vocabulary == "corpus":
+        model.restrict(_needed(cache, watched, model))
+    model.to(device).train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=config.learning_rate,
+        weight_decay=config.weight_decay,
+        fused=device.type in ("cpu", "cuda"),
+    )
+    named = list(model.named_parameters())
+    return Steps(
+        config=config,
+        accelerator=accelerator,
+        model=model,
+        cache=cache,
+        batcher=_batcher(cache, model, config),
+        looks=looks,
+        shown=shown,
+        optimizer=optimizer,
+        precision=precision,
+        anchor=anchor_encoder(model, config) if config.anchor else None,
+        new=[weight for name, weight in named if model.is_new(name)],
+        old=[weight for name, weight in named if not model.is_new(name)],
+    )
+
+
+def _batcher(cache: TokenCache, model: TSDAE, config: TrainConfig) -> Batcher:
+    tokenizer = model.tokenizer
+    if config.noise == "mask" and tokenizer.mask_token_id is None:
+        raise ValueError(
+            "this model's tokenizer has no mask token, which the noise 'mask' needs; choose another noise"
+        )
+    mask = tokenizer.mask_token_id or 0
+    return Batcher(cache, tokenizer.pad_token_id, mask, config.noise, config.noise_ratio, config.seed)
+
+
+def _held_out_batches(batcher: Batcher, count: int) -> list[Batch]:
+    """Held-out sentences in batches of similar length with damage that never changes."""
+    order = np.argsort(batcher.cache.lengths()[:count], kind="stable")
+    return [batcher.batch(order[first : first + 32], epoch=0) for first in range(0, count, 32)]
+
+
+def _needed(cache: TokenCache, watched: TokenCache, model: TSDAE) -> Tensor:
+    """The tokens that can occur in this run. Ids up to the padding's stay, since some families count positions by it."""
+    tokenizer = model.tokenizer
+    low = np.arange(tokenizer.pad_token_id + 1) if tokenizer.pad_token_id < 1000 else [tokenizer.pad_token_id]
+    ids = [cache.vocabulary(), watched.vocabulary(), low, [tokenizer.mask_token_id or 0]]
+    return torch.from_numpy(np.unique(np.concatenate(ids)).astype(np.int64))
