@@ -344,7 +344,15 @@ def read_lines(path: Path, offset: int = 0, *, limit: int = -1) -> tuple[list[di
 
 
 def _rows(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.splitlines():
+    lines = data.splitlines()
+    try:  # one call for all lines takes a third of the time, which a million rows make felt
+        rows = json.loads(b"[" + b",".join(lines) + b"]")
+        if len(rows) == len(lines):
+            yield from (row for row in rows if isinstance(row, dict))
+            return
+    except ValueError:
+        pass
+    for line in lines:
         try:
             row = json.loads(line)
         except ValueError:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tsdae_core.runs import Run, find_run
 
 PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the run
@@ -27,10 +29,10 @@ Feed = Callable[[list[Any]], Row]
 
 @dataclass(frozen=True)
 class Thinner:
-    """When rows are too many for a page, and how to leave out half of them."""
+    """When rows are too many for a page, and how to leave out half of them so many times."""
 
     too_many: Callable[[list[Row]], bool]
-    half: Callable[[list[Row]], list[Row]]
+    thin: Callable[[list[Row], int], list[Row]]
 
 
 def feeds(workspace: Path) -> list[Feed]:
@@ -42,10 +44,10 @@ def feeds(workspace: Path) -> list[Feed]:
     """
 
     def metrics(asked: list[Any]) -> Row:
-        return _answer(workspace, asked, Run.metrics, Thinner(lambda rows: len(rows) > ROWS, half_of_metrics))
+        return _answer(workspace, asked, Run.metrics, Thinner(lambda rows: len(rows) > ROWS, thin_metrics))
 
     def samples(asked: list[Any]) -> Row:
-        return _answer(workspace, asked, Run.samples, Thinner(too_many_looks, half_of_looks))
+        return _answer(workspace, asked, Run.samples, Thinner(too_many_looks, thin_looks))
 
     return [metrics, samples]
 
@@ -97,39 +99,44 @@ def read_all(
             return rows, end
         if end < offset:  # the file was cut while it was read
             rows, level = [], 0
-        for _ in range(level):
-            piece = thinner.half(piece)
-        rows, offset = rows + piece, end
+        rows, offset = rows + thinner.thin(piece, level), end
         while thinner.too_many(rows):
-            rows, level = thinner.half(rows), level + 1
+            rows, level = thinner.thin(rows, 1), level + 1
 
 
-def half_of_metrics(rows: list[Row]) -> list[Row]:
-    """Half of the training rows, peaks and dips first; half of the looks and events only when they are many."""
+def thin_metrics(rows: list[Row], times: int) -> list[Row]:
+    """Half of the training rows, so many times, peaks and dips first; looks and events are left out when they are many."""
     training = [row for row in rows if _trains(row)]
     other = [row for row in rows if not _trains(row)]
-    if len(other) > ROWS // 4:
+    if times and len(other) > ROWS // 4:
         other = other[:-1:2] + other[-1:]
-    return sorted(halved(training) + other, key=lambda row: row.get("step") or 0)
+    return sorted(peaks(training, 2 ** (times + 1)) + other, key=lambda row: row.get("step") or 0)
 
 
-def halved(rows: list[Row]) -> list[Row]:
-    """Of every four training rows the one with the lowest and the one with the highest loss, in their order.
+def peaks(rows: list[Row], size: int) -> list[Row]:
+    """Of every `size` training rows the one with the lowest and the one with the highest loss, in their order.
 
-    >>> [row["loss"] for row in halved([{"loss": loss} for loss in (5, 9, 1, 4, 3)])]
+    >>> [row["loss"] for row in peaks([{"loss": loss} for loss in (5, 9, 1, 4, 3)], 4)]
     [9, 1, 3]
     """
-    kept: list[Row] = []
-    for first in range(0, len(rows), 4):
-        four = rows[first : first + 4]
-        order = sorted(range(len(four)), key=lambda place, four=four: four[place]["loss"] or 0.0)
-        kept += [four[place] for place in sorted({order[0], order[-1]})]
-    return kept
+    if size <= 2:
+        return rows
+    losses = np.array([row["loss"] or 0.0 for row in rows])  # (rows,)
+    starts = range(0, len(rows), size)
+    groups = [losses[start : start + size] for start in starts]
+    kept = {
+        start + place for start, group in zip(starts, groups, strict=True) for place in _lowest_highest(group)
+    }
+    return [rows[place] for place in sorted(kept)]
 
 
-def half_of_looks(rows: list[Row]) -> list[Row]:
-    """Every second look at the probe sentences; the first and the last stay."""
-    return rows[:-1:2] + rows[-1:]
+def _lowest_highest(losses: np.ndarray) -> tuple[int, int]:
+    return int(losses.argmin()), int(losses.argmax())
+
+
+def thin_looks(rows: list[Row], times: int) -> list[Row]:
+    """Every second look at the probe sentences, so many times; the first and the last stay."""
+    return rows[: -1 : 2**times] + rows[-1:]
 
 
 def too_many_looks(rows: list[Row]) -> bool:
