@@ -277,12 +277,13 @@ function layout(look) {
     margin: { l: 48, r: rate.checked ? 56 : 14, t: 26, b: 36 },
     height: narrow ? 340 : 400,
     hovermode: "x unified",
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.text, orientation: "v" },
     hoverlabel: { bgcolor: look.paper, bordercolor: look.grid, font: { color: look.text } },
     dragmode: "zoom",
     legend: { orientation: "h", y: -0.16, yanchor: "top", x: 0, font: { color: look.text } },
-    xaxis: { ...axis, title: { text: narrow ? "" : "step", standoff: 4 }, tickformat: ",d", hoverformat: ",d", rangemode: "nonnegative", showgrid: false },
-    yaxis: { ...axis, title: { text: "loss (nats per token)", standoff: 6 }, type: log.checked ? "log" : "linear", uirevision: run + log.checked, ...(log.checked ? { dtick: "D1" } : {}) },
-    yaxis2: { ...axis, overlaying: "y", side: "right", visible: rate.checked, showgrid: false, exponentformat: "power", rangemode: "tozero", title: { text: rate.checked ? "learning rate" : "" } },
+    xaxis: { ...axis, title: { text: narrow ? "" : "step", standoff: 4 }, tickformat: ",d", hoverformat: ",d", rangemode: "nonnegative", showgrid: false, unifiedhovertitle: { text: "step %{x}" } },
+    yaxis: { ...axis, title: { text: "loss (nats per token)", standoff: 6 }, type: log.checked ? "log" : "linear", uirevision: run + log.checked, nticks: 8 },
+    yaxis2: { ...axis, overlaying: "y", side: "right", visible: rate.checked, showgrid: false, tickmode: "auto", nticks: 6, tickformat: ".1e", rangemode: "tozero", title: { text: rate.checked ? "learning rate" : "" } },
     shapes: lines,
     annotations: labels,
   };
@@ -426,6 +427,7 @@ function begin() {
   following = true;
   clear();
   summary.replaceChildren();
+  caption.replaceChildren();
   if (listening) Plotly.purge(plot);
   listening = false;
   ticket += 1;

@@ -167,7 +167,7 @@ function result(one) {
   else {
     const track = make("span", "watch-track");
     const part = make("span", "watch-part");
-    part.style.width = percent(one.recovered);
+    part.style.width = `${100 * one.recovered}%`;
     track.append(part);
     track.setAttribute("aria-hidden", "true");
     line.append(track, make("span", "watch-number", percent(one.recovered)));
