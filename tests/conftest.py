@@ -33,14 +33,14 @@ def make_sentences(count: int, seed: int = 0) -> list[str]:
     return every[:count]
 
 
-def make_tokenizer(folder: Path) -> BertTokenizerFast:
+def make_tokenizer() -> BertTokenizerFast:
     """A WordPiece tokenizer that knows the grammar's words and all ASCII letters."""
     words = sorted({word for sentence in make_sentences(1296) for word in sentence.rstrip(".").split()})
     letters = [chr(code) for code in range(33, 127)]
     pieces = [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
     vocabulary = dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *pieces, *words])
-    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
-    return BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), do_lower_case=True, model_max_length=64)
+    ids = {word: number for number, word in enumerate(vocabulary)}
+    return BertTokenizerFast(vocab=ids, do_lower_case=True, model_max_length=64)
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +48,7 @@ def tiny_model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers folder with a random two-layer BERT, mean pooling and 32 dimensions."""
     folder = tmp_path_factory.mktemp("tiny")
     raw = tmp_path_factory.mktemp("raw")
-    tokenizer = make_tokenizer(raw)
+    tokenizer = make_tokenizer()
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(tokenizer),
