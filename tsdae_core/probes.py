@@ -58,9 +58,9 @@ def look(model: TSDAE, probes: Sequence[str], *, noise: str, ratio: float, seed:
 
 
 def choose_probes(sentences: Sequence[str], count: int = 6) -> list[str]:
-    """Sentences that are good to watch: neither tiny nor long, each of another beginning."""
+    """Sentences that are good to watch: neither tiny nor long, as many beginnings as there are."""
     fitting = [text for text in sentences if 5 <= len(text.split()) <= 14] or list(sentences)
-    chosen: dict[str, str] = {}
+    varied: dict[str, str] = {}
     for text in fitting:
-        chosen.setdefault(text.split()[0].lower() if text.split() else text, text)
-    return list(chosen.values())[:count]
+        varied.setdefault(text.split()[0].lower() if text.split() else text, text)
+    return list(dict.fromkeys([*varied.values(), *fitting, *sentences]))[:count]
