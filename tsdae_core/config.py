@@ -30,7 +30,7 @@ def setting(
     advanced: bool = True,
 ) -> Any:
     """A field of `TrainConfig` together with the words and limits that the form and the command line show."""
-    words = {
+    words: Any = {
         "label": label,
         "group": group,
         "step": step,

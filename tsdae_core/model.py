@@ -97,7 +97,7 @@ class TSDAE(nn.Module):
         config = transformer.config
         self.family = family_of(config.model_type)
         joins = self.family.joins(transformer)
-        self.bottleneck = nn.ModuleList(
+        layers = [
             Bottleneck(
                 config.hidden_size,
                 config.num_attention_heads,
@@ -106,11 +106,12 @@ class TSDAE(nn.Module):
                 hidden_dropout=_first(config, self.family.hidden_dropout),
             )
             for _ in joins
-        )
-        for module in self.bottleneck:
-            for linear in (module.value, module.output):
+        ]
+        for layer in layers:
+            for linear in (layer.value, layer.output):
                 nn.init.normal_(linear.weight, std=getattr(config, "initializer_range", 0.02))
                 nn.init.zeros_(linear.bias)
+        self.bottleneck = nn.ModuleList(layers)
         self.decoder = None if facts.tied else copy.deepcopy(transformer)
         self.spare: dict[str, Tensor] = {}
         """Weights of the checkpoint that TSDAE does not use (a pooler), kept for the exported encoder."""

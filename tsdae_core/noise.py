@@ -29,7 +29,7 @@ def delete(
 ) -> list[Word]:
     """Drop each word with probability `ratio`; at least one word stays."""
     kept = [word for word, dropped in zip(words, rng.random(len(words)) < ratio, strict=True) if not dropped]
-    return kept or ([words[rng.integers(len(words))]] if len(words) else [])
+    return kept or ([words[int(rng.integers(len(words)))]] if len(words) else [])
 
 
 def swap(

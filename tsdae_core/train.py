@@ -135,7 +135,8 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
 
 def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     """Measure on the held-out sentences, rebuild the probes, remember the best."""
-    config, numbers = steps.config, {"step": progress.step}
+    config = steps.config
+    numbers: dict[str, Any] = {"step": progress.step}
     with steps.autocast():
         numbers |= probes.held_out_losses(steps.model, steps.looks) if steps.looks else {}
         seen = probes.look(
