@@ -59,7 +59,7 @@ def test_deletion_on_ids_deletes_whole_words_and_the_share_it_names() -> None:
     kept = total = 0
     for index in range(400):
         words = [tuple(word) for word in cache.words(index)]
-        after = batcher.damaged(index, 0)[1:-1]
+        after = batcher.damaged(index, 0)[0][1:-1]
         rest = list(after)
         for word in words:
             if tuple(rest[: len(word)]) == word:

@@ -156,6 +156,7 @@ class Batch:
         noisy: (B, S) ids of the damaged sentences, padded; noisy_mask: (B, S) 1 where there is a token.
         target: (B, T) ids of the whole sentences, padded; target_mask: (B, T).
         indices: (B,) which sentences.
+        hidden: (B, T) bool, tokens of the whole sentence that the damage took away.
     """
 
     noisy: Tensor
@@ -163,6 +164,7 @@ class Batch:
     target: Tensor
     target_mask: Tensor
     indices: Tensor
+    hidden: Tensor
 
     def to(self, device: torch.device | str) -> Batch:
         return Batch(*(part.to(device, non_blocking=True) for part in self.__dict__.values()))
@@ -181,6 +183,7 @@ class Batch:
             self.target[rows, :t],
             target_mask[:, :t],
             self.indices[rows],
+            self.hidden[rows, :t],
         )
 
     @property
@@ -202,21 +205,25 @@ class Batcher:
 
     def batch(self, indices: Sequence[int] | np.ndarray, *, epoch: int) -> Batch:
         """The sentences at `indices` with the damage of `epoch`."""
-        noisy = [self.damaged(int(index), epoch) for index in indices]
+        damaged = [self.damaged(int(index), epoch) for index in indices]
         target = [self.cache.whole(int(index)) for index in indices]
-        noisy_ids, noisy_mask = pad(noisy, self.pad)
+        noisy_ids, noisy_mask = pad([ids for ids, _ in damaged], self.pad)
         target_ids, target_mask = pad(target, self.pad)
-        return Batch(
-            noisy_ids, noisy_mask, target_ids, target_mask, torch.as_tensor(np.asarray(indices, np.int64))
-        )
+        hidden, _ = pad([flags for _, flags in damaged], 0)
+        rows = torch.as_tensor(np.asarray(indices, np.int64))
+        return Batch(noisy_ids, noisy_mask, target_ids, target_mask, rows, hidden.bool())
 
-    def damaged(self, index: int, epoch: int) -> list[int]:
-        """The damaged sentence's ids with its special tokens."""
-        rng = generator(self.seed, epoch, index)
-        kept = damage(self.cache.words(index), noise=self.noise, ratio=self.ratio, rng=rng, spare=self._spare)
-        return self.cache.prefix + [token for word in kept for token in word] + self.cache.suffix
+    def damaged(self, index: int, epoch: int) -> tuple[list[int], list[int]]:
+        """The damaged sentence's ids with its special tokens, and for each token of the whole one 1 if it is gone."""
+        rng, words = generator(self.seed, epoch, index), self.cache.words(index)
+        left = damage(range(len(words)), noise=self.noise, ratio=self.ratio, rng=rng, spare=self._spare)
+        ids = [token for word in left for token in (words[word] if isinstance(word, int) else word)]
+        seen = {word for word in left if isinstance(word, int)}
+        gone = [int(place not in seen) for place, word in enumerate(words) for _ in word]
+        prefix, suffix = self.cache.prefix, self.cache.suffix
+        return prefix + ids + suffix, [0] * len(prefix) + gone + [0] * len(suffix)
 
-    def _spare(self, rng: np.random.Generator) -> list[int]:
+    def _spare(self, rng: np.random.Generator) -> Any:
         """The mask, or a word drawn from the corpus by how often it occurs."""
         if self.noise == "mask":
             return [self.mask]

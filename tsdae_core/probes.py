@@ -1,11 +1,17 @@
-"""Looks at an encoder while it learns: label-free numbers on held-out sentences with fixed damage."""
+"""Looks at an encoder while it learns: label-free numbers on held-out sentences with fixed damage.
+
+Legend: B sentences, T tokens of a whole one, N scored tokens, V vocabulary.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tsdae_core.batches import Batch
 from tsdae_core.model import TSDAE
@@ -13,48 +19,89 @@ from tsdae_core.rebuild import rebuild
 
 
 @torch.inference_mode()
-def held_out_losses(model: TSDAE, batches: Sequence[Batch], *, shuffled_batches: int = 4) -> dict[str, float]:
+def held_out_numbers(
+    model: TSDAE, batches: Sequence[Batch], *, shuffled_batches: int = 3
+) -> dict[str, float]:
     """What the decoder says of held-out sentences with their own vectors and with other sentences' vectors.
 
     Args:
         model: switched to evaluation and back.
         batches: held-out sentences, always with the same damage.
-        shuffled_batches: how many of the batches are also scored with the vectors of the batch handed on by one row.
+        shuffled_batches: how many of the batches are also scored with the vectors handed on by one row.
 
     Returns:
-        held_out: nats per token with the sentence's own vector; shuffled: with another sentence's; bits: what the
-        vector saves per sentence, (shuffled - own) * tokens / ln 2, at 0 the decoder ignores the vector.
+        held_out: nats per token with the sentence's own vector. shuffled: with another sentence's. bits: what the
+        vector saves per sentence, (shuffled - own) * tokens / ln 2; at 0 the decoder ignores the vector.
+        recovered: share of deleted tokens that the decoder ranks first, given the true words before them.
+        recovered_shuffled: the same with another sentence's vector, what guessing alone gives. kept: share of the
+        tokens the encoder saw that are ranked first.
     """
     training = model.training
     model.eval()
-    own = own_again = other = 0.0
-    tokens = tokens_again = sentences_again = 0
-    for place, batch in enumerate(batches):
+    own, other = _Sums(), _Sums()
+    same = _Sums()  # the batches that are scored with other vectors, with their own
+    for batch, shuffle in _spread(batches, shuffled_batches):
         batch = batch.to(model.device)
         vectors = model.encode(batch.noisy, batch.noisy_mask)
-        loss = float(model.reconstruction_loss(vectors, batch))
-        own, tokens = own + loss, tokens + batch.scored
-        if place < shuffled_batches and len(batch.indices) > 1:
-            other += float(model.reconstruction_loss(vectors.roll(1, dims=0), batch))
-            own_again, tokens_again = own_again + loss, tokens_again + batch.scored
-            sentences_again += len(batch.indices)
+        seen = _score(model, vectors, batch)
+        own.add(seen)
+        if shuffle and len(batch.indices) > 1:
+            same.add(seen)
+            other.add(_score(model, vectors.roll(1, dims=0), batch))
     model.train(training)
-    numbers = {"held_out": own / max(1, tokens)}
-    if tokens_again:
-        numbers["shuffled"] = other / tokens_again
-        numbers["bits"] = (other - own_again) / sentences_again / 0.6931471805599453
+    numbers = {"held_out": own.loss / max(1, own.tokens)}
+    if own.gone:
+        numbers["recovered"] = own.gone_right / own.gone
+    if own.tokens > own.gone:
+        numbers["kept"] = own.kept_right / (own.tokens - own.gone)
+    if other.tokens:
+        numbers["shuffled"] = other.loss / other.tokens
+        numbers["bits"] = (other.loss - same.loss) / other.sentences / math.log(2)
+        if other.gone:
+            numbers["recovered_shuffled"] = other.gone_right / other.gone
     return numbers
 
 
-def look(model: TSDAE, probes: Sequence[str], *, noise: str, ratio: float, seed: int) -> dict[str, Any]:
-    """The probe sentences as the decoder rebuilds them now, and their mean shares recovered and kept."""
-    shown = rebuild(model, probes, noise=noise, ratio=ratio, seed=seed)
-    numbers: dict[str, Any] = {"sentences": shown}
-    for share in ("recovered", "kept"):
-        known = [one[share] for one in shown if one[share] is not None]
-        if known:
-            numbers[share] = sum(known) / len(known)
-    return numbers
+@dataclass
+class _Sums:
+    loss: float = 0.0
+    tokens: int = 0
+    gone: int = 0
+    gone_right: int = 0
+    kept_right: int = 0
+    sentences: int = 0
+
+    def add(self, more: _Sums) -> None:
+        for name, value in vars(more).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+def _spread(batches: Sequence[Batch], chosen: int) -> list[tuple[Batch, bool]]:
+    """Every batch, with whether it is one of the `chosen` ones, which are spread over all lengths."""
+    every = max(1, len(batches) // max(1, chosen))
+    return [(batch, place % every == every // 2) for place, batch in enumerate(batches)]
+
+
+def _score(model: TSDAE, vectors: Tensor, batch: Batch) -> _Sums:
+    """Loss and right first ranks of every token of a batch, the end token left out of the ranks."""
+    wanted = batch.target_mask[:, 1:].bool()  # (B, T-1)
+    labels = model.local(batch.target[:, 1:][wanted])  # (N,)
+    scores = model.scores(model.decode(vectors, batch.target[:, :-1])[wanted]).float()  # (N, V)
+    right = scores.argmax(-1) == labels  # (N,)
+    gone = batch.hidden[:, 1:][wanted]  # (N,)
+    return _Sums(
+        loss=float(torch.nn.functional.cross_entropy(scores, labels, reduction="sum")),
+        tokens=len(labels),
+        gone=int(gone.sum()),
+        gone_right=int((right & gone).sum()),
+        kept_right=int((right & ~gone).sum()),
+        sentences=len(batch.indices),
+    )
+
+
+def look(model: TSDAE, probes: Sequence[str], *, noise: str, ratio: float, seed: int) -> list[dict[str, Any]]:
+    """The probe sentences as the decoder rebuilds them now (see `rebuild.rebuild`)."""
+    return rebuild(model, probes, noise=noise, ratio=ratio, seed=seed)
 
 
 def choose_probes(sentences: Sequence[str], count: int = 6) -> list[str]:

@@ -235,7 +235,10 @@ def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[
     pad_id = model.tokenizer.pad_token_id
     noisy, noisy_mask = pad([prefix + one.noisy + suffix for one in damaged], pad_id)
     target, target_mask = pad([prefix + one.ids + suffix for one in damaged], pad_id)
-    batch = Batch(noisy, noisy_mask, target, target_mask, torch.arange(len(damaged))).to(model.device)
+    gone, _ = pad([[0] * len(prefix) + _gone(one) + [0] * len(suffix) for one in damaged], 0)
+    batch = Batch(noisy, noisy_mask, target, target_mask, torch.arange(len(damaged)), gone.bool()).to(
+        model.device
+    )
     vectors = model.encode(batch.noisy, batch.noisy_mask)
     losses = _losses(model, vectors, batch)
     longest = max(len(one.ids) for one in damaged)
@@ -243,6 +246,12 @@ def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[
         model, vectors, num_beams=num_beams, max_tokens=min(model.facts.max_length, longest + 12)
     )
     return [_shown(model, one, ids, loss) for one, ids, loss in zip(damaged, written, losses, strict=True)]
+
+
+def _gone(one: Damaged) -> list[int]:
+    """For each token 1 if the encoder does not see its word."""
+    seen = set(one.kept)
+    return [int(word not in seen) for word in one.word]
 
 
 def _losses(model: TSDAE, vectors: Tensor, batch: Batch) -> list[float]:
@@ -253,8 +262,7 @@ def _losses(model: TSDAE, vectors: Tensor, batch: Batch) -> list[float]:
 
 def _shown(model: TSDAE, one: Damaged, written: list[int], loss: float) -> dict[str, Any]:
     names = model.tokenizer.convert_ids_to_tokens
-    seen = set(one.kept)
-    gone = [word not in seen for word in one.word]
+    gone = [bool(away) for away in _gone(one)]
     original, rebuilt = names(one.ids), names(written)
     states = align(original, gone, rebuilt)
     texts = [one.text[a:b] for a, b in one.spans[: len(one.ids)]]

@@ -138,17 +138,13 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     config = steps.config
     numbers: dict[str, Any] = {"step": progress.step}
     with steps.autocast():
-        numbers |= probes.held_out_losses(steps.model, steps.looks) if steps.looks else {}
+        numbers |= probes.held_out_numbers(steps.model, steps.looks) if steps.looks else {}
         seen = probes.look(
             steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed
         )
-    run.append_samples(
-        {"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen.pop("sentences")}
-    )
-    run.append_metrics(numbers | seen)
-    run.write_status(
-        held_out=numbers.get("held_out"), shuffled=numbers.get("shuffled"), recovered=seen.get("recovered")
-    )
+    run.append_samples({"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen})
+    run.append_metrics({key: round(value, 6) for key, value in numbers.items()})
+    run.write_status(**{key: value for key, value in numbers.items() if key != "step"})
     if numbers.get("held_out", math.inf) < progress.best:
         progress.best, progress.best_step, progress.looks_without_gain = numbers["held_out"], progress.step, 0
         if config.early_stopping_patience:
