@@ -10,7 +10,7 @@ Legend: B sentences, S tokens of a damaged sentence, T of a whole one, H hidden 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from tsdae_core.batches import Batch
 from tsdae_core.families import family_of
+from tsdae_core.vocabulary import always_needed, keep_rows, token_weights
 
 POOLINGS = ("cls", "mean", "max")
 
@@ -41,19 +42,28 @@ class Facts:
 class Bottleneck(nn.Module):
     """Cross-attention to a memory of one row, which is all that is left of it: LayerNorm(x + dropout(O(V(vector)))).
 
+    In pre-norm families (`norm=False`) the sum has no norm, see `Family.pre_norm`.
+
     The softmax over one key is 1 whatever query and key are, so neither exists here. In training the reference's
     attention dropout still acts on that single weight, one draw per position and head; so does `forward`.
     """
 
     def __init__(
-        self, hidden_size: int, heads: int, *, eps: float, attention_dropout: float, hidden_dropout: float
+        self,
+        hidden_size: int,
+        heads: int,
+        *,
+        eps: float,
+        attention_dropout: float,
+        hidden_dropout: float,
+        norm: bool = True,
     ):
         super().__init__()
         self.heads = heads
         self.attention_dropout = attention_dropout
         self.value = nn.Linear(hidden_size, hidden_size)
         self.output = nn.Linear(hidden_size, hidden_size)
-        self.norm = nn.LayerNorm(hidden_size, eps=eps)
+        self.norm = nn.LayerNorm(hidden_size, eps=eps) if norm else nn.Identity()
         self.dropout = nn.Dropout(hidden_dropout)
 
     def forward(self, states: Tensor, vector: Tensor) -> Tensor:
@@ -104,6 +114,7 @@ class TSDAE(nn.Module):
                 eps=getattr(config, "layer_norm_eps", 1e-12),
                 attention_dropout=_first(config, self.family.attention_dropout),
                 hidden_dropout=_first(config, self.family.hidden_dropout),
+                norm=not self.family.pre_norm,
             )
             for _ in joins
         ]
@@ -140,9 +151,12 @@ class TSDAE(nn.Module):
             return output
         bottleneck = self.bottleneck[self._joined]
         self._joined += 1
-        if isinstance(output, tuple):
-            return (bottleneck(output[0], self._vector), *output[1:])
-        return bottleneck(output, self._vector)
+        return _in_first(output, lambda states: self._joined_to(bottleneck, states))
+
+    def _joined_to(self, bottleneck: nn.Module, states: Tensor) -> Tensor:
+        if self.family.channels_first:
+            return bottleneck(states.transpose(1, 2), self._vector).transpose(1, 2)
+        return bottleneck(states, self._vector)
 
     @contextmanager
     def _seeing(self, vector: Tensor) -> Iterator[None]:
@@ -178,11 +192,8 @@ class TSDAE(nn.Module):
 
     def decode(self, vector: Tensor, ids: Tensor) -> Tensor:
         """Hidden states (B, T, H) of a causal pass over `ids` (B, T) in which every layer sees `vector` (B, H)."""
-        length = ids.shape[1]
-        blocked = torch.full((length, length), torch.finfo(torch.float32).min, device=ids.device).triu(1)
         with self._seeing(vector):
-            body = self._decoding.base_model
-            return body(input_ids=self.local(ids), attention_mask=blocked[None, None]).last_hidden_state
+            return self.family.decode(self._decoding.base_model, self.local(ids))
 
     def scores(self, states: Tensor) -> Tensor:
         """Hidden states (N, H) to scores over the loaded vocabulary (N, V)."""
@@ -217,18 +228,21 @@ class TSDAE(nn.Module):
         """Load only the embedding rows of `vocabulary` (sorted ids) until `whole_state` puts them back.
 
         The decoder then chooses among these tokens only, the optimizer never visits the other rows, and they stay
-        exactly as they were.
+        exactly as they were. Ids that the family needs whatever the text (its padding) are added.
         """
+        always = always_needed(self.transformer, counts_from_padding=self.family.counts_from_padding)
+        vocabulary = torch.unique(torch.cat([vocabulary.cpu(), always]))
         size = self.transformer.get_input_embeddings().weight.shape[0]
         remap = torch.zeros(size, dtype=torch.long)
         remap[vocabulary] = torch.arange(len(vocabulary))
         models = [self.transformer] + ([] if self.decoder is None else [self.decoder])
-        by_token = {id(weight) for model in models for weight in _token_weights(model)}
+        by_token = {id(weight) for model in models for weight in token_weights(model)}
+        kept: dict[int, Tensor] = {}
         for name, weight in self.named_parameters(remove_duplicate=False):
             if id(weight) in by_token:
-                self._whole[name] = weight.detach().clone()
+                self._whole[name] = kept.setdefault(id(weight), weight.detach())
         for model in models:
-            _keep_rows(model, vocabulary, by_token)
+            keep_rows(model, vocabulary, by_token)
         self._remap = remap.to(self.device)
         self.facts.vocabulary = vocabulary.tolist()
 
@@ -255,37 +269,16 @@ def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
     return states.masked_fill(~mask[:, :, None].bool(), torch.finfo(states.dtype).min).amax(1)
 
 
+def _in_first(output: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """A module's output with its hidden states changed: the output itself, or the first of a tuple."""
+    if isinstance(output, tuple):
+        return (_in_first(output[0], change), *output[1:])
+    return change(output)
+
+
 def _first(config: Any, names: tuple[str, ...]) -> float:
     for name in names:
         value = getattr(config, name, None)
         if isinstance(value, float | int):
             return float(value)
     return 0.0
-
-
-def _token_weights(model: Any) -> list[nn.Parameter]:
-    """The weights that have one row, or one number, per token of the vocabulary."""
-    head = model.get_output_embeddings()
-    size = model.get_input_embeddings().weight.shape[0]
-    found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None)]
-    # some heads hold their bias a second time, beside the projection
-    found += [
-        bias for name, bias in model.named_parameters() if name.endswith("bias") and bias.shape == (size,)
-    ]
-    return [weight for weight in found if weight is not None]
-
-
-def _keep_rows(model: Any, vocabulary: Tensor, by_token: set[int]) -> None:
-    """Cut the per-token parameters of `model` to the rows of `vocabulary`; shared ones stay shared."""
-    cut: dict[int, nn.Parameter] = {}
-    for module in model.modules():
-        touched = False
-        for name, parameter in list(module.named_parameters(recurse=False)):
-            if id(parameter) in by_token:
-                fresh = cut.setdefault(id(parameter), nn.Parameter(parameter.detach()[vocabulary].clone()))
-                setattr(module, name, fresh)
-                touched = True
-        if touched and isinstance(module, nn.Embedding):
-            module.num_embeddings = len(vocabulary)
-        elif touched and isinstance(module, nn.Linear):
-            module.out_features = len(vocabulary)

@@ -18,8 +18,9 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from tsdae_core.base_models import resolve
-from tsdae_core.families import family_of
+from tsdae_core import sources
+from tsdae_core.batches import special_tokens
+from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence, self_test
 from tsdae_core.model import TSDAE, Facts
 from tsdae_core.runs import new_folder, put_in_place
 
@@ -39,70 +40,125 @@ def from_base(
     Raises:
         ValueError: for a checkpoint that cannot be trained, with the reason.
     """
-    source = resolve(base_model)
-    path, left_out = transformer_folder(source)
+    source = sources.find(base_model)
+    path = str(source.transformer)
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-    family = family_of(config.model_type, base_model)
+    config = _config(path, base_model)
+    family = check_config(config, base_model)
     if layers:
-        if layers > config.num_hidden_layers:
-            raise ValueError(
-                f"{base_model} has {config.num_hidden_layers} layers; keeping {layers} is not possible"
-            )
-        config.num_hidden_layers = layers
-    tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    for token in ("pad_token", "cls_token", "sep_token"):
-        if token == "pad_token" and tokenizer.pad_token is None:
-            raise ValueError(
-                f"{base_model} has no padding token, which batches need; choose a BERT-like checkpoint"
-            )
-    tokenizer.padding_side = tokenizer.truncation_side = "right"
-    transformer, info = AutoModelForMaskedLM.from_pretrained(
-        path,
-        config=config,
-        dtype=torch.float32,
-        attn_implementation=family.attention,
-        use_safetensors=True,
-        trust_remote_code=False,
-        output_loading_info=True,
-    )
-    facts = Facts(pooling, min(max_length, _longest(config)), base_model=base_model, tied=tied)
+        cut_layers(config, layers, base_model)
+    tokenizer = _tokenizer(path, config, base_model)
+    sources.fetch_weights(source)
+    keys = _keys(source.transformer)
+    if config.model_type.startswith("deberta") and any(
+        key.startswith("lm_predictions.lm_head.") for key in keys
+    ):
+        config.legacy = (
+            False  # DeBERTa has two forms of head, and its published configurations do not say which
+        )
+    transformer, missing = _transformer(path, config, family, base_model)
+    longest = longest_sentence(config, family)
+    facts = Facts(pooling, min(max_length, longest), base_model=base_model, tied=tied)
     model = TSDAE(transformer, tokenizer, facts)
-    model.spare = _unused(path, [key for key in info["unexpected_keys"] if ".pooler." in f".{key}"])
-    facts.loaded = _report(model, base_model, list(info["missing_keys"]), left_out)
+    model.spare = _poolers(source.transformer, keys, set(transformer.base_model.state_dict()))
+    facts.loaded = _report(model, base_model, missing, source.left_out)
+    self_test(model)
     return model
 
 
-def transformer_folder(source: str) -> tuple[str, list[str]]:
-    """Where a checkpoint's transformer lies, and the names of sentence-transformers modules that are left out."""
-    modules = Path(source) / "modules.json"
-    if not modules.is_file():
-        return source, []
-    listed = json.loads(modules.read_text(encoding="utf-8"))
-    names = [str(module["type"]).rsplit(".", 1)[-1] for module in listed]
-    if names[0] != "Transformer":
+def _config(path: str, name: str) -> Any:
+    """The checkpoint's configuration, if transformers itself knows its type."""
+    try:
+        return AutoConfig.from_pretrained(path, trust_remote_code=False)
+    except (ValueError, OSError, KeyError) as error:
+        known = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
         raise ValueError(
-            f"{source} begins with a {names[0]} module instead of a Transformer, so it cannot be trained"
+            f"{name} is of the type {known.get('model_type')!r}, which transformers does not know by itself; "
+            "choose a checkpoint of a family such as bert or roberta"
+        ) from error
+
+
+def _tokenizer(path: str, config: Any, name: str) -> Any:
+    """The checkpoint's fast tokenizer, padding and cutting on the right whatever it did before.
+
+    Raises:
+        ValueError: for one that cannot be used, with the reason.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except (ValueError, OSError, ImportError, TypeError, AttributeError) as error:
+        reason = (str(error).strip().splitlines() or ["no reason given"])[0]
+        raise ValueError(f"{name} has no tokenizer that can be loaded: {reason}") from error
+    if not tokenizer.is_fast:
+        raise ValueError(
+            f"{name} has only a slow tokenizer, which does not tell where words begin; choose another"
         )
-    left_out = [name for name in names[1:] if name not in ("Pooling", "Dropout")]
-    return str(Path(source) / listed[0]["path"]), left_out
+    if tokenizer.pad_token is None:
+        raise ValueError(f"{name} has no padding token, which batches need; choose a BERT-like checkpoint")
+    special_tokens(tokenizer)
+    largest = max(tokenizer.get_vocab().values())
+    if largest >= config.vocab_size:
+        raise ValueError(
+            f"{name} has a tokenizer with ids up to {largest:,} but only {config.vocab_size:,} embeddings; "
+            "its files do not belong together, or tokens were added without resizing the model"
+        )
+    tokenizer.padding_side = tokenizer.truncation_side = "right"
+    return tokenizer
 
 
-def _longest(config: Any) -> int:
-    """Tokens a checkpoint can take; RoBERTa-like ones spend two positions on padding."""
-    positions = int(getattr(config, "max_position_embeddings", 512) or 512)
-    return positions - 2 if positions in (514, 130, 1026, 8194) else positions
+def _transformer(path: str, config: Any, family: Family, name: str) -> tuple[Any, list[str]]:
+    """The masked-LM model in fp32 and the names of the weights that the checkpoint lacks.
+
+    Raises:
+        ValueError: when the weights are not those of the configuration.
+    """
+    try:
+        transformer, info = AutoModelForMaskedLM.from_pretrained(
+            path,
+            config=config,
+            dtype=torch.float32,
+            attn_implementation=family.attention,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except (RuntimeError, OSError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or ["no reason given"])[0]
+        raise ValueError(f"{name} has weights that do not fit its config.json: {reason}") from error
+    missing = sorted(info["missing_keys"])
+    lost = [key for key in missing if key.startswith(f"{transformer.base_model_prefix}.")]
+    if 2 * len(lost) > len(transformer.base_model.state_dict()):
+        raise ValueError(
+            f"{name} has weights that do not fit its config.json: {len(lost)} of the transformer's are missing, "
+            f"such as {lost[0]}"
+        )
+    return transformer, missing
 
 
-def _unused(path: str, keys: list[str]) -> dict[str, Tensor]:
-    """Weights that TSDAE does not use but that the exported encoder should still have, read from a local folder."""
-    file = Path(path) / "model.safetensors"
-    if not keys or not file.is_file():
-        return {}
-    with safe_open(str(file), framework="pt") as opened:
-        found = {key: opened.get_tensor(key) for key in opened.keys() if key in keys}  # noqa: SIM118
-    return {key[key.index("pooler.") :]: value.float() for key, value in found.items()}
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("model*.safetensors"))
+
+
+def _keys(folder: Path) -> set[str]:
+    """The names of a checkpoint's weights."""
+    found: set[str] = set()
+    for file in _files(folder):
+        with safe_open(str(file), framework="pt") as opened:
+            found.update(opened.keys())
+    return found
+
+
+def _poolers(folder: Path, keys: set[str], used: set[str]) -> dict[str, Tensor]:
+    """The pooler's weights, which TSDAE does not use but the exported encoder should still have."""
+    wanted = {key: key[key.index("pooler.") :] for key in keys if ".pooler." in f".{key}"}
+    found: dict[str, Tensor] = {}
+    for file in _files(folder) if wanted else []:
+        with safe_open(str(file), framework="pt") as opened:
+            for key in wanted.keys() & set(opened.keys()):
+                if wanted[key] not in used:
+                    found[wanted[key]] = opened.get_tensor(key).float()
+    return found
 
 
 def _report(model: TSDAE, base_model: str, missing: list[str], left_out: list[str]) -> str:
@@ -125,7 +181,7 @@ def _report(model: TSDAE, base_model: str, missing: list[str], left_out: list[st
 
 def save(model: TSDAE, folder: Path) -> None:
     """Write `folder/encoder` and `folder/decoder`; each is whole or absent, whatever interrupts the writing."""
-    state = model.whole_state()
+    state = {name: value for name, value in model.whole_state().items() if name not in _shared(model)}
     prefix = f"transformer.{model.transformer.base_model_prefix}."
     body = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     rest = {key: value for key, value in state.items() if not key.startswith(prefix)}
@@ -136,6 +192,19 @@ def save(model: TSDAE, folder: Path) -> None:
     (decoder / "tsdae.json").write_text(json.dumps(asdict(model.facts), indent=2), encoding="utf-8")
     put_in_place(encoder, folder / "encoder")
     put_in_place(decoder, folder / "decoder")
+
+
+def _shared(model: TSDAE) -> dict[str, str]:
+    """Names of weights that are the same as another one, such as a tied head's, with the name that is written.
+
+    A body's name is preferred, since the encoder's folder must be whole.
+    """
+    body = f".{model.transformer.base_model_prefix}."
+    names: dict[int, list[str]] = {}
+    for name, weight in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(weight), []).append(name)
+    ordered = [sorted(same, key=lambda name: body not in name) for same in names.values()]
+    return {name: same[0] for same in ordered for name in same[1:]}
 
 
 def _unshared(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -215,8 +284,10 @@ def load(folder: Path, *, device: str = "cpu") -> TSDAE:
     model = TSDAE(transformer, tokenizer, facts)
     prefix = f"transformer.{transformer.base_model_prefix}."
     body = load_file(encoder / "model.safetensors")
-    model.spare = {key: value for key, value in body.items() if key.startswith("pooler.")}
+    own = set(transformer.base_model.state_dict())
+    model.spare = {key: value for key, value in body.items() if key not in own}
     state = {prefix + key: value for key, value in body.items() if key not in model.spare}
     state |= load_file(decoder / "decoder.safetensors")
+    state |= {name: state[same] for name, same in _shared(model).items() if same in state}
     model.load_state_dict(state, strict=True)
     return model.to(device).eval()
