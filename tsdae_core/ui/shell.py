@@ -1,0 +1,36 @@
+"""What the tabs share: the page, the workspace, the run picker and the loaded text. Nothing else travels between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+"""Options of events that answer at once."""
+
+LIGHT: dict[str, Any] = QUIET | {"queue": False}
+"""Options of events that answer so fast, or come so often, that they need no place in the queue."""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What a tab's `build` is given.
+
+    Attributes:
+        app: the page.
+        workspace: the folder of all runs.
+        picker: the run shown on every tab; its value is a run's name, or "" when there is none.
+        tabs: to go to another tab: `gr.Tabs(selected="train")`.
+        read_only: nothing may be started, stopped or deleted.
+        draft: the key of the text loaded on the Data tab, kept by the browser; "" when there is none.
+    """
+
+    app: gr.Blocks
+    workspace: Path
+    picker: gr.Dropdown
+    tabs: gr.Tabs
+    read_only: bool = False
+    draft: Any = None
