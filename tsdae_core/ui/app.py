@@ -10,12 +10,15 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.runs import list_runs
-from tsdae_core.ui.components import ASSETS, plotly_script, stylesheets
-from tsdae_core.ui.shell import LIGHT, Shell
+from tsdae_core.ui import header
+from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
+from tsdae_core.ui.shell import LIGHT, QUIET, Shell
+from tsdae_core.ui.theme import THEME
 
 TABS = ("Data", "Train", "Rebuild", "Search", "Map")
 
 LAUNCH: dict[str, Any] = {
+    "theme": THEME,
     "css_paths": stylesheets(),
     "head": plotly_script(),
     "footer_links": [],
@@ -25,22 +28,39 @@ LAUNCH: dict[str, Any] = {
 }
 """Keyword arguments of `Blocks.launch` that belong to the page rather than to whoever starts it."""
 
+TAB_INTO_URL = "() => document.dispatchEvent(new Event('tsdae-tab'))"
+
 
 def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
     """The whole page over the runs in `workspace`. Serve it with `build_app(...).launch(**LAUNCH)`."""
     with gr.Blocks(title="TSDAE Studio", fill_width=True, analytics_enabled=False) as app:
-        with gr.Row():
-            gr.Markdown("# TSDAE Studio")
-            picker = gr.Dropdown(_choices(workspace), value="", label="Run", elem_id="picker")
+        choices = header.run_choices(workspace)
+        with gr.Row(elem_id="header"):
+            gr.HTML(_brand(), elem_id="brand", apply_default_css=False)
+            picker = gr.Dropdown(
+                choices,
+                value=choices[0][1],
+                label="Run",
+                container=False,
+                filterable=len(choices) > 12,
+                elem_id="picker",
+                min_width=200,
+            )
+            facts = component("header", {}, elem_id="facts", min_width=200)
         draft = gr.BrowserState("", storage_key="tsdae-draft", secret="tsdae-draft")
         with gr.Tabs(elem_id="tabs") as tabs:
-            places = {name: gr.Tab(name, id=name.lower(), elem_id=f"tab-{name.lower()}") for name in TABS}
-        shell = Shell(app, workspace, picker, tabs, read_only, draft)
+            places = {name: gr.Tab(name, id=name.lower()) for name in TABS}
+        shell = Shell(app, workspace, picker, tabs, read_only, draft, facts)
         for name, place in places.items():
             with place:
                 _build_tab(name, shell)
-        app.load(lambda: gr.Dropdown(_choices(workspace)), None, picker, **LIGHT)
+        _keep_true(shell)
     return app
+
+
+def _brand() -> str:
+    logo = (ASSETS / "logo.svg").read_text(encoding="utf-8")
+    return f'<div class="brand">{logo}<span>TSDAE Studio</span></div>'
 
 
 def _build_tab(name: str, shell: Shell) -> None:
@@ -51,5 +71,31 @@ def _build_tab(name: str, shell: Shell) -> None:
         gr.Markdown(f"{name} comes here.")
 
 
-def _choices(workspace: Path) -> list[tuple[str, str]]:
-    return [(run.name, run.name) for run in list_runs(workspace)] or [("no run yet", "")]
+def _keep_true(shell: Shell) -> None:
+    """The run in the address, and the header's facts, at every load, choice and tick."""
+
+    def on_load(request: gr.Request) -> tuple[Any, ...]:
+        tab = request.query_params.get("tab", "")
+        known = tab in [name.lower() for name in TABS]
+        return *see(shell, request.query_params.get("run", "")), gr.Tabs(selected=tab) if known else gr.skip()
+
+    def on_pick(name: str) -> dict[str, Any]:
+        return see(shell, name)[1]
+
+    def on_tick(name: str, shown: dict[str, Any]) -> tuple[Any, ...]:
+        picker, facts = see(shell, name)
+        same = facts["edition"] == (shown or {}).get("edition") and facts["run"] == (name or "")
+        return gr.skip() if same else picker, gr.skip() if facts == shown else facts
+
+    shell.app.load(on_load, None, [shell.picker, shell.facts, shell.tabs], **LIGHT)
+    shell.picker.change(on_pick, shell.picker, shell.facts, **LIGHT)
+    shell.tabs.change(None, None, None, js=TAB_INTO_URL, **QUIET)
+    gr.Timer(1.5).tick(on_tick, [shell.picker, shell.facts], [shell.picker, shell.facts], **LIGHT)
+
+
+def see(shell: Shell, *wanted: str | None) -> tuple[gr.Dropdown, dict[str, Any]]:
+    """The picker on the first wanted run that exists (else the newest), and the facts of that run."""
+    choices = header.run_choices(shell.workspace)
+    name = header.choose([value for _, value in choices if value], *wanted)
+    run = next((run for run in list_runs(shell.workspace) if run.name == name), None)
+    return gr.Dropdown(choices=choices, value=name), header.about(run, choices)

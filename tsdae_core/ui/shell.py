@@ -26,6 +26,7 @@ class Shell:
         tabs: to go to another tab: `gr.Tabs(selected="train")`.
         read_only: nothing may be started, stopped or deleted.
         draft: the key of the text loaded on the Data tab, kept by the browser; "" when there is none.
+        facts: the header's component; its value is `header.about` of the run.
     """
 
     app: gr.Blocks
@@ -34,3 +35,4 @@ class Shell:
     tabs: gr.Tabs
     read_only: bool = False
     draft: Any = None
+    facts: Any = None

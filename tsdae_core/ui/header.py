@@ -1,0 +1,118 @@
+"""What the header and the Train tab say about a run: plain facts in words, read from its folder at every tick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from tsdae_core.preflight import in_words
+from tsdae_core.runs import ACTIVE, Run, list_runs
+
+NO_RUN = [("no run yet", "")]
+
+WORDS = {
+    "new": "not started",
+    "queued": "waiting",
+    "starting": "starting",
+    "running": "running",
+    "stopping": "stopping",
+    "finished": "finished",
+    "stopped": "stopped",
+    "failed": "failed",
+    "crashed": "ended unexpectedly",
+    "missing": "not there",
+}
+"""The states of `Job.status` as people say them."""
+
+RESUMABLE = ("new", "stopped", "failed", "crashed")
+"""States from which a run can be started or go on."""
+
+
+def run_choices(workspace: Path) -> list[tuple[str, str]]:
+    """(label, name) of all runs, newest first; one choice "" when there is none."""
+    runs = [(f"{run.name} · {WORDS.get(run.state, run.state)}", run.name) for run in list_runs(workspace)]
+    return runs or NO_RUN
+
+
+def choose(names: list[str], *wanted: str | None) -> str:
+    """The first wanted name that exists, else the newest run's, else ""."""
+    return next((name for name in wanted if name and name in names), names[0] if names else "")
+
+
+def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
+    """All that the header and the run bar show, ready to be drawn.
+
+    Returns:
+        state, word, active, resumable, phase, percent (None before the first step; 99 at most until the run has
+        finished), texts for counts, rate, time left, device and base model, error and advice. `edition` changes when the
+        list of runs or a state in it does.
+    """
+    edition = crc32(repr(choices).encode())
+    if run is None:
+        return {"run": "", "state": "", "word": "", "active": False, "edition": edition}
+    said = run.status()
+    state = str(said["state"])
+    step, total = int(said.get("step") or 0), int(said.get("total") or 0)
+    active = state in ACTIVE
+    eta = said.get("eta")
+    return {
+        "run": run.name,
+        "state": state,
+        "word": WORDS.get(state, state),
+        "active": active,
+        "resumable": state in RESUMABLE,
+        "edition": edition,
+        "phase": _sentence(said.get("phase")),
+        "percent": percent(state, step, total),
+        "steps": f"step {step:,} of {total:,}" if total else "",
+        "rate": f"{three(said['rate'])} sentences/s" if active and said.get("rate") else "",
+        "left": f"{in_words(eta)} left" if state == "running" and isinstance(eta, int | float) else "",
+        "device": device_words(said),
+        "base": _base(run),
+        "loaded": _sentence(said.get("loaded")),
+        "error": _sentence(said.get("error")),
+        "advice": _sentence(said.get("advice")),
+    }
+
+
+def percent(state: str, step: int, total: int) -> int | None:
+    """Whole percent done: 100 only when the run says that it has finished; None while nothing can be said.
+
+    >>> percent("running", 1000, 1000), percent("finished", 1000, 1000), percent("starting", 0, 0)
+    (99, 100, None)
+    """
+    if state == "finished":
+        return 100
+    return min(99, 100 * step // total) if total else None
+
+
+def three(value: float) -> str:
+    """Three significant digits, thousands separated.
+
+    >>> three(63.24), three(0.5), three(12345.6)
+    ('63.2', '0.500', '12,346')
+    """
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    text = f"{value:#.3g}"
+    return text.rstrip(".")
+
+
+def device_words(said: dict[str, Any]) -> str:
+    """Where and in which number format a run computes: "CPU, bf16"."""
+    device = str(said.get("device") or "").replace("cpu", "CPU").replace("cuda", "GPU")
+    return ", ".join(word for word in (device, str(said.get("precision") or "")) if word)
+
+
+def _sentence(text: Any) -> str:
+    """First letter in upper case, the rest as it is."""
+    text = str(text or "").strip()
+    return text[:1].upper() + text[1:]
+
+
+def _base(run: Run) -> str:
+    try:
+        return run.config().base_model
+    except ValueError:
+        return ""
