@@ -344,7 +344,10 @@ function say() {
   if (last != null) parts.push(["Loss", three(last), meaning(last)]);
   if (look.held_out != null) parts.push(["Held-out", three(look.held_out), meaning(look.held_out)]);
   if (look.shuffled != null) parts.push(["With another sentence's vector", three(look.shuffled), meaning(look.shuffled)]);
-  if (look.recovered != null) parts.push(["Deleted words recovered", percent(look.recovered), ""]);
+  if (look.recovered != null) {
+    const other = look.recovered_shuffled;
+    parts.push(["Deleted words recovered", percent(look.recovered), other == null ? "" : `with another vector ${percent(other)}`]);
+  }
   summary.replaceChildren(
     ...parts.map(([name, value, more]) => {
       const part = make("span", "watch-fact");

@@ -21,7 +21,9 @@ PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the r
 ROWS = 4000  # rows of metrics in one answer
 LOOKS = 100  # looks at the probe sentences in one answer
 LOOK_WORDS = 400_000  # tokens in one answer's looks: long probe sentences get fewer looks
-KEYS = ("step", "loss", "lr", "held_out", "shuffled", "recovered", "kept", "event", "text", "sentences")
+KEYS = (
+    "step", "loss", "lr", "held_out", "shuffled", "recovered", "recovered_shuffled", "event", "text", "sentences",
+)  # fmt: skip
 
 Row = dict[str, Any]
 Feed = Callable[[list[Any]], Row]
