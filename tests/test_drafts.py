@@ -1,0 +1,49 @@
+"""A loaded text outlives the page that loaded it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tsdae_core.runs import list_runs
+from tsdae_core.ui.drafts import DAYS, find_draft, save_draft
+
+TABLE = pa.table({"sentence": ["a b", "c d"], "line": pa.array([1, 2], pa.int64()), "label": ["x", "y"]})
+
+
+def test_a_draft_is_found_again_with_its_sentences_title_report_and_source(tmp_path: Path):
+    kept = save_draft(tmp_path, TABLE, title="my.csv", report=["2 kept"], source={"door": "file"})
+    found = find_draft(tmp_path, kept.key)
+    assert found == kept
+    assert found.title == "my.csv" and found.report == ["2 kept"] and found.source == {"door": "file"}
+    assert found.table().to_pydict() == TABLE.to_pydict()
+
+
+def test_a_draft_is_no_run(tmp_path: Path):
+    save_draft(tmp_path, TABLE, title="t")
+    assert list_runs(tmp_path) == []
+
+
+@pytest.mark.parametrize("key", ["", None, "../../etc/passwd", "a" * 16, "A" * 16, 7, ["a"], "0" * 15 + "/"])
+def test_an_unknown_key_or_a_path_finds_nothing(tmp_path: Path, key: object):
+    save_draft(tmp_path, TABLE, title="t")
+    assert find_draft(tmp_path, key) is None  # type: ignore[arg-type]
+
+
+def test_a_file_with_another_content_is_no_draft(tmp_path: Path):
+    kept = save_draft(tmp_path, TABLE, title="t")
+    kept.path.write_bytes(b"torn")
+    assert find_draft(tmp_path, kept.key) is None
+
+
+def test_drafts_nobody_used_for_two_weeks_are_removed(tmp_path: Path):
+    old, recent = save_draft(tmp_path, TABLE, title="old"), save_draft(tmp_path, TABLE, title="recent")
+    long_ago = time.time() - (DAYS + 1) * 86_400
+    os.utime(old.path, (long_ago, long_ago))
+    save_draft(tmp_path, TABLE, title="new")
+    assert find_draft(tmp_path, old.key) is None
+    assert find_draft(tmp_path, recent.key) == recent
