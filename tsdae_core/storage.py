@@ -46,6 +46,8 @@ def from_base(
     transformers_logging.disable_progress_bar()
     config = _config(path, base_model)
     family = check_config(config, base_model)
+    for key, value in family.overruled.items():
+        setattr(config, key, value)
     if layers:
         cut_layers(config, layers, base_model)
     tokenizer = _tokenizer(path, config, base_model)
@@ -68,15 +70,9 @@ def from_base(
 
 
 def _config(path: str, name: str) -> Any:
-    """The checkpoint's configuration, if transformers itself knows its type."""
-    try:
-        return AutoConfig.from_pretrained(path, trust_remote_code=False)
-    except (ValueError, OSError, KeyError) as error:
-        known = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
-        raise ValueError(
-            f"{name} is of the type {known.get('model_type')!r}, which transformers does not know by itself; "
-            "choose a checkpoint of a family such as bert or roberta"
-        ) from error
+    """The checkpoint's configuration; one of a family that cannot be trained is not even read by transformers."""
+    family_of(json.loads((Path(path) / "config.json").read_text(encoding="utf-8")).get("model_type"), name)
+    return AutoConfig.from_pretrained(path, trust_remote_code=False)
 
 
 def _tokenizer(path: str, config: Any, name: str) -> Any:
