@@ -1,0 +1,104 @@
+"""What the Data tab shows of a loaded text: rows, token lengths, the damage; plain values, ready to be drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+SHOWN = 100
+"""Rows of the preview, spread over the whole text."""
+
+DAMAGED = 5
+"""Sentences of the noise preview."""
+
+BINS = 64
+"""Bars of the histogram at most."""
+
+LONGEST = 600
+"""Characters of a sentence that a preview shows."""
+
+
+def spread(count: int, wanted: int) -> list[int]:
+    """Up to `wanted` places, spread evenly over `count`.
+
+    >>> spread(10, 5), spread(3, 5)
+    ([0, 2, 4, 6, 8], [0, 1, 2])
+    """
+    return [place * count // wanted for place in range(wanted)] if count > wanted else list(range(count))
+
+
+def preview_rows(table: pa.Table) -> tuple[list[str], list[list[str]]]:
+    """Column titles and rows of the preview; the label's column only when the text has labels."""
+    part = table.take(spread(table.num_rows, SHOWN)) if table.num_rows else table
+    rows = part.to_pylist()
+    labelled = any(row["label"] for row in rows)
+    titles = ["Line", "Sentence", *(["Label"] if labelled else [])]
+    return titles, [
+        [f"{row['line']:,}", short(row["sentence"]), *([short(row["label"])] if labelled else [])]
+        for row in rows
+    ]
+
+
+def short(text: str) -> str:
+    """A sentence as a preview shows it."""
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+
+
+def damaged(
+    sentences: Sequence[str], *, noise: str, ratio: float, seed: int, unit: str = "words"
+) -> dict[str, Any]:
+    """The value of the `noise` component: the sentences damaged, and the share that the damage took.
+
+    The share is counted on what is shown, so it differs from `ratio` by chance.
+    """
+    from tsdae_core.batches import damage_text  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    shown = [
+        damage_text(short(text), noise=noise, ratio=ratio, seed=seed, index=place)
+        for place, text in enumerate(sentences)
+    ]
+    states = [token["s"] for tokens in shown for token in tokens]
+    gone, put_in = states.count("deleted"), states.count("invented")
+    if noise == "delete":
+        text = f"{gone:,} of {len(states):,} {unit} deleted here ({gone / max(1, len(states)):.0%})"
+    else:
+        text = f"{put_in:,} of {len(states):,} {unit} put in or moved here"
+    return {"sentences": shown, "share": text.replace("%", " %"), "message": ""}
+
+
+def histogram(lengths: np.ndarray, limit: int, total: int) -> dict[str, Any]:
+    """The value of the `lengths` component.
+
+    Args:
+        lengths: (n,) tokens of n sentences, special tokens included.
+        limit: tokens kept per sentence.
+        total: sentences of the whole text; `lengths` may be a sample of them.
+    """
+    if not len(lengths):
+        return {}
+    longest = int(lengths.max())
+    usual = int(np.quantile(lengths, 0.995))
+    top = min(longest, max(usual, min(limit, 2 * usual)))  # a few giants would squeeze the rest into one bar
+    width = max(1, math.ceil(top / BINS))
+    bins = math.ceil(top / width)
+    places = np.minimum((lengths - 1) // width, bins - 1)
+    cut = int((lengths > limit).sum())
+    return {
+        "counts": np.bincount(np.maximum(places, 0), minlength=bins).tolist(),
+        "width": width,
+        "limit": limit,
+        "more": longest > bins * width,
+        "text": _lengths_text(lengths, cut=cut, limit=limit, total=total),
+    }
+
+
+def _lengths_text(lengths: np.ndarray, *, cut: int, limit: int, total: int) -> str:
+    median, longest = int(np.median(lengths)), int(lengths.max())
+    sampled = f" (measured on {len(lengths):,} of {total:,})" if len(lengths) < total else ""
+    share = 100 * cut / len(lengths)
+    said = f"no sentence is longer than {limit:,}" if not cut else f"{share:.3g} % are cut off at {limit:,}"
+    return f"Half of the sentences have up to {median:,} tokens, the longest {longest:,}; {said}{sampled}."
