@@ -24,7 +24,7 @@ from tsdae_core.corpus import Corpus, ReadOptions, read_corpus
 
 SHIPPED = Path(__file__).resolve().parent.parent / "assets" / "examples" / "topics.tsv"
 MAX_SENTENCES = 70_000
-MAX_FILE_BYTES = 400_000
+MAX_FILE_BYTES = 200_000
 SKIPPED_FOLDERS = re.compile(
     r"tests?|testing|_?testdata|__pycache__|\..*|.*\.(dist|egg)-info|site-packages|dist-packages|_?vendor(ed)?|node_modules|lib2to3"
 )
