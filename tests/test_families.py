@@ -250,7 +250,7 @@ def test_a_saved_model_gives_equal_vectors_and_reconstructions_and_is_a_sentence
 ) -> None:
     one = trained(case)
     again = load(one.saved)
-    sentences = [*SENTENCES[:4], "the cat paints the blue door near the river before lunch."]
+    sentences = SENTENCES[:5]
     batch = make_batch(again, sentences)
     with torch.no_grad():
         vectors = one.model.encode(batch.target, batch.target_mask)
@@ -258,16 +258,24 @@ def test_a_saved_model_gives_equal_vectors_and_reconstructions_and_is_a_sentence
     torch.testing.assert_close(loaded, vectors, atol=1e-5, rtol=1e-5)
     theirs = SentenceTransformer(str(one.saved / "encoder"), device="cpu").encode(sentences)
     np.testing.assert_allclose(loaded.numpy(), theirs, atol=1e-5)
-    ours, rebuilt = rebuild(one.model, sentences), rebuild(again, sentences)
-    assert [line["text"] for line in rebuilt] == [line["text"] for line in ours]
-    assert [line["loss"] for line in rebuilt] == pytest.approx([line["loss"] for line in ours], abs=1e-3)
-    shared = load_file(one.saved / "decoder" / "decoder.safetensors").values()
-    words = one.model.whole_state()
-    tied = one.model.transformer.config.tie_word_embeddings and case not in ("rembert", "luke")
-    assert not tied or all(value.numel() < 1.1 * 32 * 64 for value in shared), (
-        "a tied head is not written twice"
-    )
-    assert len(words) > len(shared)
+    written = [line["text"] for line in rebuild(again, sentences)]
+    assert written == [line["text"] for line in rebuild(one.model, sentences)]
+    kept = torch.tensor(one.model.facts.vocabulary)
+    with torch.no_grad():
+        states = one.model.decode(vectors, batch.target)
+        torch.testing.assert_close(again.decode(vectors, batch.target), states, atol=1e-5, rtol=1e-5)
+        scores = one.model.scores(states.flatten(0, 1))
+        torch.testing.assert_close(again.scores(states.flatten(0, 1))[:, kept], scores, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("case", ["bert", "xlm-roberta", "distilbert", "albert", "electra", "modernbert"])
+def test_a_tied_head_is_not_written_a_second_time(case: str, trained: Callable[[str], Trained]) -> None:
+    one = trained(case)
+    head = load_file(one.saved / "decoder" / "decoder.safetensors")
+    words = one.model.transformer.get_input_embeddings().weight.shape[1]
+    rows = len(one.model.tokenizer)
+    assert head
+    assert not any(weight.shape == (rows, words) for weight in head.values())
 
 
 @every_case
@@ -301,9 +309,13 @@ def test_evaluation_loss_and_gradients_equal_the_reference_with_equal_weights(
         modules=[Transformer(str(folder)), Pooling(32, pooling_mode="cls")], device="cpu"
     )
     loss = DenoisingAutoEncoderLoss(student, tie_encoder_decoder=True).eval()
-    loss.decoder.config.use_cache = (
-        False  # BigBird's cross-attention would take the self-attention's cached keys
-    )
+    if (
+        case == "big_bird"
+    ):  # transformers 5.24 hands the vector to its self-attention, which then sees nothing else
+        for layer in loss.decoder.base_model.encoder.layer:
+            layer.attention.register_forward_pre_hook(
+                lambda _, args, named: (args, named | {"encoder_hidden_states": None}), with_kwargs=True
+            )
     prefix = f"{ours.transformer.base_model_prefix}."
     head = {key: value for key, value in ours.transformer.state_dict().items() if not key.startswith(prefix)}
     assert not loss.decoder.load_state_dict(head, strict=False).unexpected_keys
