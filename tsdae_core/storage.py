@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
@@ -52,7 +52,7 @@ def from_base(
         cut_layers(config, layers, base_model)
     tokenizer = _tokenizer(path, config, base_model)
     sources.fetch_weights(source)
-    keys = _keys(source.transformer)
+    keys = _keys(source.transformer, base_model)
     if config.model_type.startswith("deberta") and any(
         key.startswith("lm_predictions.lm_head.") for key in keys
     ):
@@ -136,12 +136,15 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob("model*.safetensors"))
 
 
-def _keys(folder: Path) -> set[str]:
+def _keys(folder: Path, name: str) -> set[str]:
     """The names of a checkpoint's weights."""
     found: set[str] = set()
     for file in _files(folder):
-        with safe_open(str(file), framework="pt") as opened:
-            found.update(opened.keys())
+        try:
+            with safe_open(str(file), framework="pt") as opened:
+                found.update(opened.keys())
+        except SafetensorError as error:
+            raise ValueError(f"{name} has damaged weights: {file.name} cannot be read ({error})") from error
     return found
 
 
