@@ -85,7 +85,7 @@ def load_encoder(system: str, workspace: Path) -> Encoder:
         ValueError: when there is no such encoder.
     """
     source, pooling, layers, length = _source(system, workspace)
-    print_of = f"{_fingerprint(source)}-{pooling}-{layers}-{length}"
+    print_of = fingerprint(system, workspace)
     with _LOADING:
         if print_of in _LOADED:
             _LOADED.move_to_end(print_of)
@@ -95,6 +95,12 @@ def load_encoder(system: str, workspace: Path) -> Encoder:
         while len(_LOADED) > KEPT_LOADED:
             _LOADED.popitem(last=False)
         return encoder
+
+
+def fingerprint(system: str, workspace: Path) -> str:
+    """What changes when an encoder does, found without loading it. Raises `ValueError` when there is no such encoder."""
+    source, pooling, layers, length = _source(system, workspace)
+    return f"{_files_fingerprint(source)}-{pooling}-{layers}-{length}"
 
 
 def _source(system: str, workspace: Path) -> tuple[str, str, int, int]:
@@ -122,7 +128,7 @@ def _checkpoint(run: Run, step: int) -> Path:
     raise ValueError(f"{run.name} has no checkpoint at step {step}; it has {had}")
 
 
-def _fingerprint(source: str) -> str:
+def _files_fingerprint(source: str) -> str:
     """Of a folder its weight files' names, sizes and times; of a hub name the name."""
     folder = Path(source)
     if not folder.is_dir():
@@ -144,10 +150,11 @@ def _load(source: str, pooling: str, layers: int, length: int) -> Any:
         return SentenceTransformer(
             source, device=device, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         ).eval()
-    from tsdae_core.storage import transformer_folder
+    from tsdae_core import sources
 
-    path, _ = transformer_folder(source)
-    transformer = Transformer(path, model_kwargs={"use_safetensors": True})
+    found = sources.find(source)
+    sources.fetch_weights(found)
+    transformer = Transformer(str(found.transformer), model_kwargs={"use_safetensors": True})
     if layers:
         _cut_layers(transformer, layers)
     limit = getattr(transformer.model.config, "max_position_embeddings", length) or length
