@@ -9,7 +9,6 @@ from typing import Any
 
 import gradio as gr
 
-from tsdae_core.runs import list_runs
 from tsdae_core.ui import header
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
 from tsdae_core.ui.shell import LIGHT, QUIET, Shell
@@ -77,13 +76,15 @@ def _keep_true(shell: Shell) -> None:
     def on_load(request: gr.Request) -> tuple[Any, ...]:
         tab = request.query_params.get("tab", "")
         known = tab in [name.lower() for name in TABS]
-        return *see(shell, request.query_params.get("run", "")), gr.Tabs(selected=tab) if known else gr.skip()
+        return *header.see(shell, request.query_params.get("run", "")), gr.Tabs(
+            selected=tab
+        ) if known else gr.skip()
 
     def on_pick(name: str) -> dict[str, Any]:
-        return see(shell, name)[1]
+        return header.see(shell, name)[1]
 
     def on_tick(name: str, shown: dict[str, Any]) -> tuple[Any, ...]:
-        picker, facts = see(shell, name)
+        picker, facts = header.see(shell, name)
         same = facts["edition"] == (shown or {}).get("edition") and facts["run"] == (name or "")
         return gr.skip() if same else picker, gr.skip() if facts == shown else facts
 
@@ -91,11 +92,3 @@ def _keep_true(shell: Shell) -> None:
     shell.picker.change(on_pick, shell.picker, shell.facts, **LIGHT)
     shell.tabs.change(None, None, None, js=TAB_INTO_URL, **QUIET)
     gr.Timer(1.5).tick(on_tick, [shell.picker, shell.facts], [shell.picker, shell.facts], **LIGHT)
-
-
-def see(shell: Shell, *wanted: str | None) -> tuple[gr.Dropdown, dict[str, Any]]:
-    """The picker on the first wanted run that exists (else the newest), and the facts of that run."""
-    choices = header.run_choices(shell.workspace)
-    name = header.choose([value for _, value in choices if value], *wanted)
-    run = next((run for run in list_runs(shell.workspace) if run.name == name), None)
-    return gr.Dropdown(choices=choices, value=name), header.about(run, choices)

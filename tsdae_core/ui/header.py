@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import gradio as gr
+
 from tsdae_core.preflight import in_words
 from tsdae_core.runs import ACTIVE, Run, list_runs
+from tsdae_core.ui.shell import Shell
 
 NO_RUN = [("no run yet", "")]
 
@@ -27,6 +30,14 @@ WORDS = {
 
 RESUMABLE = ("new", "stopped", "failed", "crashed")
 """States from which a run can be started or go on."""
+
+
+def see(shell: Shell, *wanted: str | None) -> tuple[gr.Dropdown, dict[str, Any]]:
+    """The picker on the first wanted run that exists (else the newest), and the facts of that run."""
+    choices = run_choices(shell.workspace)
+    name = choose([value for _, value in choices if value], *wanted)
+    run = next((run for run in list_runs(shell.workspace) if run.name == name), None)
+    return gr.Dropdown(choices=choices, value=name), about(run, choices)
 
 
 def run_choices(workspace: Path) -> list[tuple[str, str]]:

@@ -1,0 +1,59 @@
+/* Before the start: what it will be trained on, what is wrong or may disappoint, the measured estimate, the equal command.
+
+   props.value = {text, findings: [{level, text}], estimate: {text} | {error} | null, command}. Also gives the Start button
+   the reason why it is off. */
+
+const make = (tag, className, text) => {
+  const node = document.createElement(tag);
+  node.className = className || "";
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+const NAMES = { error: "Error", warning: "Warning", info: "Note" };
+const frame = make("section", "findings");
+frame.setAttribute("aria-live", "polite");
+element.replaceChildren(frame);
+let open = false;
+
+function draw() {
+  const { text, findings = [], estimate, command } = props.value || {};
+  frame.replaceChildren();
+  if (text) frame.append(make("p", "findings-text", text));
+  const list = make("ul", "findings-list");
+  for (const one of findings) {
+    const item = make("li", `finding finding-${one.level}`);
+    item.append(make("strong", "", NAMES[one.level] || ""), make("span", "", one.text));
+    list.append(item);
+  }
+  if (findings.length) frame.append(list);
+  if (estimate?.text) frame.append(make("p", "findings-estimate", estimate.text));
+  if (estimate?.error) frame.append(make("p", "finding finding-error", estimate.error));
+  if (command) frame.append(shell(command));
+  reason(findings);
+}
+
+function shell(command) {
+  const fold = make("details", "command");
+  const code = make("pre", "command-text", command);
+  const copy = make("button", "watch-button", "Copy");
+  copy.type = "button";
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(command);
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
+  });
+  fold.open = open;
+  fold.addEventListener("toggle", () => (open = fold.open));
+  fold.append(make("summary", "", "The same from the shell"), code, copy);
+  return fold;
+}
+
+function reason(findings) {
+  const why = findings.find((one) => one.level === "error") || findings[0];
+  const start = document.getElementById("start");
+  if (start) start.title = start.disabled && why ? why.text : "Train a new run with these settings";
+}
+
+watch("value", draw);
+draw();
+setTimeout(() => reason((props.value || {}).findings || []), 500);

@@ -1,0 +1,130 @@
+"""The settings as a form: one input per field of `TrainConfig`, with its label, limits and help; nothing is named twice."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import FormComponent
+
+from tsdae_core import base_models
+from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
+
+FOLD = "Advanced settings"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The inputs by the name of their setting, in the order of `TrainConfig`, and the fold around the advanced ones."""
+
+    inputs: dict[str, FormComponent]
+    fold: gr.Accordion
+
+    def values(self, given: Sequence[Any]) -> dict[str, Any]:
+        """Setting name -> value, from what a handler received for `inputs`."""
+        return dict(zip(self.inputs, given, strict=True))
+
+    def shown(self, config: TrainConfig) -> list[Any]:
+        """The inputs' values for a config, in their order."""
+        return [getattr(config, name) for name in self.inputs]
+
+
+def build_form(preset: str) -> Form:
+    """Make the inputs where the caller stands: the usual ones in the open, the others in a fold, by group."""
+    config = TrainConfig.from_preset(preset)
+    shown = [one for one in settings() if len(one.choices) != 1]  # a choice of one is none
+    inputs: dict[str, FormComponent] = {}
+    usual = [one for one in shown if not one.advanced]
+    with gr.Row(elem_classes=["fields"]):
+        inputs |= {one.name: make_input(one, getattr(config, one.name)) for one in usual}
+    rest = [one for one in shown if one.advanced]
+    with gr.Accordion(fold_title(config), open=False, elem_id="advanced") as fold:
+        for group in dict.fromkeys(one.group for one in rest):
+            gr.HTML(f"<h4>{group}</h4>", elem_classes=["fields-title"], apply_default_css=False)
+            with gr.Row(elem_classes=["fields"]):
+                members = [one for one in rest if one.group == group]
+                inputs |= {one.name: make_input(one, getattr(config, one.name)) for one in members}
+    return Form({one.name: inputs[one.name] for one in shown}, fold)
+
+
+def make_input(one: Setting, value: Any) -> FormComponent:
+    """The component that fits a setting. Limits are checked by `TrainConfig`, whose words are better."""
+    common: dict[str, Any] = {"label": one.label, "info": one.help, "elem_id": f"set-{one.name}"}
+    if one.name == "base_model":
+        return gr.Dropdown(
+            base_choices(),
+            value=value,
+            allow_custom_value=True,
+            elem_classes=["wide"],
+            min_width=240,
+            **common,
+        )
+    common["min_width"] = 120
+    if one.choices:
+        return gr.Dropdown(one.choices, value=value, filterable=False, **common)
+    if one.kind is bool:
+        return gr.Checkbox(value=value, **common)
+    if one.kind is float and one.step and one.max is not None and one.max <= 1:
+        return gr.Slider(one.min, one.max, value=value, step=one.step, elem_classes=["wide"], **common)
+    if one.kind in (int, float):
+        return gr.Number(value, precision=0 if one.kind is int else None, step=one.step or 1e-9, **common)
+    return gr.Textbox(value, **common)
+
+
+def base_choices(*, ask_hub: bool = False) -> list[tuple[str, str]]:
+    """(label, name) of the known base models; those that would have to be downloaded say so."""
+    models = base_models.known_models(ask_hub=ask_hub)
+    return [(one.name if one.here else f"{one.name} (not on this machine)", one.name) for one in models]
+
+
+def about_base(name: str) -> str:
+    """A word on a base model, and whether it is here or can be had. Asks the hub only for one that is not here."""
+    name = (name or "").strip()
+    word = base_models.KNOWN.get(name, "")
+    try:
+        base_models.resolve(name)
+        if base_models.is_here(name):
+            return word or "On this machine."
+    except ValueError as error:
+        return str(error)
+    here = "Not on this machine; it is downloaded from the Hugging Face hub at the start."
+    if not base_models.hub_reachable():
+        here = "Not on this machine, and the Hugging Face hub cannot be reached."
+    return f"{word} {here}".strip()
+
+
+def changed(config: TrainConfig, base: TrainConfig | None = None) -> dict[str, Any]:
+    """The settings that differ from `base`, or from the defaults."""
+    base = base or TrainConfig()
+    ours, theirs = config.model_dump(), base.model_dump()
+    return {name: value for name, value in ours.items() if value != theirs[name]}
+
+
+def fold_title(config: TrainConfig) -> str:
+    """The fold's title with the number of advanced settings that differ from the paper's values."""
+    count = sum(one.advanced and one.name in changed(config) for one in settings())
+    if not count:
+        return f"{FOLD}: as in the paper"
+    return f"{FOLD}: {count} differ{'s' if count == 1 else ''} from the paper's"
+
+
+def preset_with(preset: str, base_model: str) -> TrainConfig:
+    """The preset, but with the base model that the user chose by hand, if it is none that a preset brings."""
+    config = TrainConfig.from_preset(preset)
+    brought = {TrainConfig.from_preset(name).base_model for name in PRESETS}
+    own = base_model and base_model.strip() not in brought
+    return checked(config.model_dump() | {"base_model": base_model.strip()}) if own else config
+
+
+def command_line(config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path) -> str:
+    """The shell command that starts the same run."""
+    words = ["python", "-m", "tsdae_core", "train", str(corpus), "--preset", preset]
+    words += ["--text-column", "sentence", "--label-column", "label"]
+    for key, value in changed(config, TrainConfig.from_preset(preset)).items():
+        words += [f"--{key.replace('_', '-')}", str(value)]
+    words += ["--name", name] if name else []
+    return shlex.join([*words, "--workspace", str(workspace)])

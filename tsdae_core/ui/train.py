@@ -1,0 +1,156 @@
+"""The Train tab, left: what to train on, with which settings, what may go wrong, and the start. Right: ui/watch.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from tsdae_core import launch, preflight
+from tsdae_core.config import PRESETS, TrainConfig, checked
+from tsdae_core.runs import Run, create_run, safe_name
+from tsdae_core.ui import forms, watch
+from tsdae_core.ui.components import component
+from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.header import see
+from tsdae_core.ui.shell import LIGHT, QUIET, Shell
+
+FIRST = next(iter(PRESETS))
+NO_TEXT = "Load a text on the Data tab first."
+READ_ONLY = "This page is read-only: nothing can be started here."
+LONGEST_PROBE = 1000
+MOST_PROBES = 12
+
+
+def build(shell: Shell) -> None:
+    """The tab's components and what they do."""
+    with gr.Row(elem_classes=["split"]):
+        with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
+            preset = gr.Radio(
+                [(f"{name}\n{one.text}", name) for name, one in PRESETS.items()],
+                value=FIRST,
+                label="Start from",
+                elem_id="preset",
+                elem_classes=["cards"],
+            )
+            form = forms.build_form(FIRST)
+            with gr.Accordion("Sentences to watch", open=False, elem_id="probes-fold"):
+                probes = gr.Textbox(
+                    label="Your own sentences, one per line",
+                    info="They are rebuilt again and again while the run learns. Left empty, six held-out ones are taken.",
+                    lines=3,
+                    max_lines=MOST_PROBES,
+                    elem_id="probes-text",
+                )
+            name = gr.Textbox(label="Name of the run", placeholder="named after the text", elem_id="run-name")
+            with gr.Column(elem_id="start-bar"):
+                findings = component("findings", {}, elem_id="findings")
+                with gr.Row(elem_classes=["buttons"]):
+                    measure = gr.Button("Measure", elem_id="measure", min_width=90, scale=1)
+                    start = gr.Button(
+                        "Start training",
+                        variant="primary",
+                        interactive=False,
+                        elem_id="start",
+                        min_width=150,
+                        scale=2,
+                    )
+        with gr.Column(scale=3, min_width=320, elem_classes=["main"]):
+            watch.build(shell)
+
+    given = [shell.draft, preset, name, *form.inputs.values()]
+    seen = [findings, start, form.fold]
+
+    def on_change(key: str, preset: str, name: str, *values: Any) -> tuple[Any, ...]:
+        return judge(shell, key, preset, name=name, values=form.values(values))
+
+    def on_preset(preset: str, base: str) -> list[Any]:
+        return form.shown(forms.preset_with(preset, base))
+
+    def on_measure(shown: Any, key: str, preset: str, name: str, *values: Any) -> dict[str, Any]:
+        return (shown or {}) | {"estimate": measured(shell, key, form.values(values))}
+
+    def on_start(key: str, preset: str, name: str, *rest: Any) -> tuple[Any, ...]:
+        *values, probes = rest
+        try:
+            run = begin(shell, key, form.values(values), name=name, probes=probes)
+        except ValueError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+        return *see(shell, run.name), gr.Tabs(selected="train")
+
+    often = QUIET | {"trigger_mode": "always_last", "concurrency_limit": None}
+    changes = [one.change for one in [shell.draft, preset, name, *form.inputs.values()]]
+    gr.on([shell.app.load, shell.tabs.change, *changes], on_change, given, seen, **often)
+    base = form.inputs["base_model"]
+    gr.on(
+        [shell.app.load, base.change],
+        lambda name: gr.Dropdown(info=forms.about_base(name)),
+        base,
+        base,
+        **QUIET,
+    )
+    preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
+    measure.click(on_measure, [findings, *given], findings, api_visibility="private", show_progress="minimal")
+    start.click(on_start, [*given, probes], [shell.picker, shell.facts, shell.tabs], **QUIET)
+
+
+def judge(
+    shell: Shell, key: str, preset: str, *, name: str, values: dict[str, Any]
+) -> tuple[dict[str, Any], gr.Button, Any]:
+    """What the settings mean for this text: findings, whether a start makes sense, the fold's title."""
+    draft = find_draft(shell.workspace, key)
+    try:
+        config = checked(values)
+    except ValueError as error:
+        return said([("error", _upper(str(error)))], ""), gr.Button(interactive=False), gr.skip()
+    fold = gr.Accordion(label=forms.fold_title(config))
+    if draft is None:
+        return said([("info", NO_TEXT)], ""), gr.Button(interactive=False), fold
+    table = draft.table()
+    found = [(one.level, one.text) for one in preflight.check(config, table)]
+    if shell.read_only:
+        found = [("info", READ_ONLY), *found]
+    wrong = shell.read_only or any(level == "error" for level, _ in found)
+    command = forms.command_line(
+        config, preset, draft.path, name=safe_name(name or ""), workspace=shell.workspace
+    )
+    text = f"{draft.title}: {table.num_rows:,} sentences"
+    return said(found, text, command=command), gr.Button(interactive=not wrong), fold
+
+
+def said(findings: list[tuple[str, str]], text: str, *, command: str = "") -> dict[str, Any]:
+    """What the component `findings` draws. The first error is why the start is off."""
+    found = [{"level": level, "text": words} for level, words in findings]
+    return {"text": text, "findings": found, "command": command, "estimate": None}
+
+
+def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Time, memory and disk of the run, from a few real steps; or one sentence on why not."""
+    draft = find_draft(shell.workspace, key)
+    try:
+        if draft is None or shell.read_only:
+            raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
+        return {"text": preflight.measure(checked(values), draft.table()).text}
+    except ValueError as error:
+        return {"error": _upper(str(error))}
+
+
+def begin(shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: str) -> Run:
+    """Make the run and start it. Raises `ValueError` with one sentence when it cannot be started."""
+    draft = find_draft(shell.workspace, key)
+    if draft is None or shell.read_only:
+        raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
+    config: TrainConfig = checked(values)
+    table = draft.table()
+    for finding in preflight.check(config, table):
+        if finding.level == "error":
+            raise ValueError(finding.text)
+    own = [line.strip()[:LONGEST_PROBE] for line in (probes or "").splitlines() if line.strip()]
+    stem = draft.title.split(".")[0]
+    run = create_run(shell.workspace, config, table, name=name or stem, probes=own[:MOST_PROBES])
+    launch.start(run)
+    return run
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

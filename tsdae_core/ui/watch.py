@@ -1,0 +1,75 @@
+"""The Train tab, right: how the chosen run is doing, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from tsdae_core import launch
+from tsdae_core.runs import Run, delete_run, find_run
+from tsdae_core.ui.components import component
+from tsdae_core.ui.feeds import feeds
+from tsdae_core.ui.header import see
+from tsdae_core.ui.shell import QUIET, Shell
+
+LOG_LINES = 200
+
+
+def build(shell: Shell) -> None:
+    """The run bar, the live chart, the probe table and the log."""
+    metrics, samples = feeds(shell.workspace)
+
+    def log(asked: Any) -> str:
+        return log_tail(shell, asked)
+
+    bar = component("runbar", {"read_only": shell.read_only}, elem_id="runbar")
+    chart = component("chart", {"run": ""}, server_functions=[metrics], elem_id="chart")
+    gr.HTML("<h3>Sentences rebuilt from their vector alone</h3>", apply_default_css=False)
+    table = component("probes", {"run": ""}, server_functions=[samples], elem_id="probes")
+    component("log", {}, server_functions=[log], elem_id="log")
+
+    def on_pick(name: str) -> tuple[dict[str, str], dict[str, str]]:
+        return {"run": name or ""}, {"run": name or ""}
+
+    def on_stop(name: str) -> tuple[Any, ...]:
+        return act(shell, name, launch.stop)
+
+    def on_kill(name: str) -> tuple[Any, ...]:
+        return act(shell, name, launch.kill)
+
+    def on_resume(name: str) -> tuple[Any, ...]:
+        return act(shell, name, launch.start)
+
+    def on_delete(name: str) -> tuple[Any, ...]:
+        return act(shell, name, delete_run)
+
+    gr.on([shell.picker.change, shell.app.load], on_pick, shell.picker, [chart, table], **QUIET)
+    for event, handler in [
+        (bar.run_stop, on_stop),
+        (bar.run_kill, on_kill),
+        (bar.run_resume, on_resume),
+        (bar.run_delete, on_delete),
+    ]:
+        event(handler, shell.picker, [shell.picker, shell.facts], **QUIET)
+
+
+def act(shell: Shell, name: str, deed: Callable[[Run], None]) -> tuple[Any, ...]:
+    """Do something with the chosen run; the page shows what came of it."""
+    try:
+        if shell.read_only:
+            raise ValueError("This page is read-only: runs cannot be changed here.")
+        deed(find_run(shell.workspace, name))
+    except ValueError as error:
+        raise gr.Error(str(error), print_exception=False) from error
+    return see(shell, name)
+
+
+def log_tail(shell: Shell, asked: Any) -> str:
+    """The end of a run's log; what the browser sends is only looked up."""
+    name = asked[0] if isinstance(asked, list) and asked else asked
+    try:
+        return find_run(shell.workspace, str(name)).log_tail(LOG_LINES)
+    except ValueError:
+        return ""
