@@ -26,6 +26,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert": ("bert", "wordpiece", {}),
     "bert-untied-head": ("bert", "wordpiece", {"tie_word_embeddings": False}),
     "roberta": ("roberta", "bytes", {}),
+    "roberta-late-padding": ("roberta", "bytes-late", {}),
     "xlm-roberta": ("xlm-roberta", "unigram", {}),
     "camembert": ("camembert", "unigram", {}),
     "data2vec-text": ("data2vec-text", "bytes", {}),
@@ -98,11 +99,14 @@ def make_tokenizer(kind: str) -> PreTrainedTokenizerFast:
 
     Args:
         kind: "wordpiece", "bytes" (byte-level BPE) or "unigram" (Metaspace), the latter two with RoBERTa's special
-            tokens and ids; "bytes-last": the special tokens behind all others, as in ModernBERT; "bytes-deberta" and
+            tokens and ids; "bytes-late": the padding behind a token that no text needs;
+            "bytes-last": the special tokens behind all others, as in ModernBERT; "bytes-deberta" and
             "unigram-bert": with BERT's special tokens; "mpnet": WordPiece with RoBERTa's special tokens.
     """
-    roberta = kind in ("bytes", "unigram", "mpnet")
+    roberta = kind in ("bytes", "bytes-late", "unigram", "mpnet")
     special = ROBERTA if roberta else WORDPIECE
+    if kind == "bytes-late":
+        special = ["<unk>", "<s>", "</s>", "<pad>", "<mask>"]
     sentences = make_sentences(400)
     if kind in ("wordpiece", "mpnet"):
         unknown = "<unk>" if roberta else "[UNK]"
@@ -134,8 +138,13 @@ def make_tokenizer(kind: str) -> PreTrainedTokenizerFast:
         pair=f"{first} $A {last} $B {last}",
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
     )
-    names = ("cls_token", "pad_token", "sep_token", "unk_token", "mask_token") if roberta else (
-        "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")  # fmt: skip
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, model_max_length=64, **dict(zip(names, special, strict=True))
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        cls_token=first,
+        sep_token=last,
+        **{
+            f"{name}_token": f"<{name}>" if roberta else f"[{name.upper()}]"
+            for name in ("pad", "unk", "mask")
+        },
     )

@@ -18,6 +18,7 @@ from tsdae_core.batches import Batch, Batcher, TokenCache, build_cache
 from tsdae_core.checkpoints import anchor_encoder
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import check_devices, choose_precision
+from tsdae_core.families import self_test
 from tsdae_core.model import TSDAE
 from tsdae_core.plan import split_corpus
 from tsdae_core.runs import Run
@@ -194,6 +195,8 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
             tied=config.tied,
             layers=config.layers,
         )
+    else:  # a new model was tested when it was made
+        self_test(model)
     train_texts, held_out_texts = split_corpus(run.corpus()["sentence"].to_pylist(), config)
     shown = run.probes() or probes.choose_probes(held_out_texts or train_texts)
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
