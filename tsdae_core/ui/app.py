@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +62,14 @@ def _brand() -> str:
 
 
 def _build_tab(name: str, shell: Shell) -> None:
-    module = f"tsdae_core.ui.{name.lower()}"
-    if find_spec(module):
-        import_module(module).build(shell)
-    else:
+    try:
+        module = import_module(f"tsdae_core.ui.{name.lower()}")
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("tsdae_core."):
+            raise
         gr.Markdown(f"{name} comes here.")
+    else:
+        module.build(shell)
 
 
 def _keep_true(shell: Shell) -> None:
