@@ -295,6 +295,24 @@ def test_the_first_layers_alone_train_and_survive_the_disk(
         torch.testing.assert_close(again(batch), cut(batch), atol=1e-4, rtol=1e-5)
 
 
+@every_case
+def test_bf16_gives_nearly_the_loss_and_gradients_of_fp32(
+    case: str, checkpoint: Callable[[str], Path]
+) -> None:
+    model = from_base(str(checkpoint(case)), max_length=48).eval()
+    batch = make_batch(model, SENTENCES)
+    losses, gradients = [], []
+    for reduced in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=reduced):
+            loss = model(batch)[0] / batch.scored
+        loss.backward()
+        losses.append(float(loss.detach()))
+        gradients.append(torch.cat([layer.value.weight.grad.flatten() for layer in model.bottleneck]))
+        model.zero_grad()
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert torch.cosine_similarity(gradients[0], gradients[1], dim=0) > 0.95
+
+
 @pytest.mark.parametrize("case", REFERENCE)
 def test_evaluation_loss_and_gradients_equal_the_reference_with_equal_weights(
     case: str, checkpoint: Callable[[str], Path], tmp_path: Path

@@ -69,6 +69,8 @@ class Family:
             checkpoint's later layers have never seen.
         channels_first: hidden states at the join are (B, H, T).
         counts_from_padding: positions are numbered from the padding's id on, and tokens of that id are not counted.
+        mixed_precision: False where transformers' code fails under autocast (DeBERTa fills bf16 scores with fp32's
+            smallest number); the transformer then computes in fp32 whatever the run's precision.
         attention_dropout: names of the configuration's attention dropout, the first that exists counts.
         hidden_dropout: the same for the dropout of a block's output.
         overruled: what a configuration must say, whatever it said: sparse attention has no causal form and, on sentences,
@@ -83,6 +85,7 @@ class Family:
     pre_norm: bool = False
     channels_first: bool = False
     counts_from_padding: bool = False
+    mixed_precision: bool = True
     attention_dropout: tuple[str, ...] = ("attention_probs_dropout_prob", "attention_dropout")
     hidden_dropout: tuple[str, ...] = ("hidden_dropout_prob", "dropout", "hidden_dropout")
     overruled: dict[str, Any] = field(default_factory=dict)
@@ -183,7 +186,7 @@ FAMILIES: dict[str, Family] = {
         _in_layers("encoder.layers", "post_attention"), _cls, attention="eager", channels_first=True
     ),
     "luke": Family(_block, _lm_head, attention="eager", counts_from_padding=True),
-    "deberta": Family(_block, _deberta, decode=_causal_deberta, attention="eager"),
+    "deberta": Family(_block, _deberta, decode=_causal_deberta, attention="eager", mixed_precision=False),
     "deberta-v2": Family(_block, _deberta, decode=_causal_deberta, attention="eager", refuse=_convolves),
 }
 

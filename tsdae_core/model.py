@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,6 +166,12 @@ class TSDAE(nn.Module):
         finally:
             self._vector = None
 
+    def _precision(self) -> AbstractContextManager[Any]:
+        """The caller's, unless the family's code cannot have mixed precision."""
+        if self.family.mixed_precision:
+            return nullcontext()
+        return torch.autocast(self.device.type, enabled=False)
+
     def is_new(self, name: str) -> bool:
         """Whether a parameter did not come from the base checkpoint: the bottleneck, and the head if it had none."""
         if name.startswith("bottleneck."):
@@ -187,12 +193,14 @@ class TSDAE(nn.Module):
         Returns:
             (B, H), pooled over the real tokens.
         """
-        states = self.transformer.base_model(input_ids=self.local(ids), attention_mask=mask).last_hidden_state
+        with self._precision():
+            body = self.transformer.base_model
+            states = body(input_ids=self.local(ids), attention_mask=mask).last_hidden_state
         return pool(states, mask, self.facts.pooling)
 
     def decode(self, vector: Tensor, ids: Tensor) -> Tensor:
         """Hidden states (B, T, H) of a causal pass over `ids` (B, T) in which every layer sees `vector` (B, H)."""
-        with self._seeing(vector):
+        with self._seeing(vector), self._precision():
             return self.family.decode(self._decoding.base_model, self.local(ids))
 
     def scores(self, states: Tensor) -> Tensor:
