@@ -15,11 +15,11 @@ from tsdae_core.ui.drafts import DAYS, find_draft, save_draft
 TABLE = pa.table({"sentence": ["a b", "c d"], "line": pa.array([1, 2], pa.int64()), "label": ["x", "y"]})
 
 
-def test_a_draft_is_found_again_with_its_sentences_title_report_and_source(tmp_path: Path):
-    kept = save_draft(tmp_path, TABLE, title="my.csv", report=["2 kept"], source={"door": "file"})
+def test_a_draft_is_found_again_with_its_sentences_title_and_report(tmp_path: Path):
+    kept = save_draft(tmp_path, TABLE, title="my.csv", report=["2 kept"])
     found = find_draft(tmp_path, kept.key)
     assert found == kept
-    assert found.title == "my.csv" and found.report == ["2 kept"] and found.source == {"door": "file"}
+    assert found.title == "my.csv" and found.report == ["2 kept"]
     assert found.table().to_pydict() == TABLE.to_pydict()
 
 

@@ -12,7 +12,6 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,14 +33,12 @@ class Draft:
         path: Parquet with the columns sentence, line and label.
         title: where it came from, as the user knows it: a file's name, "Pasted text", an example's title.
         report: what was read and what was left out, one sentence per entry.
-        source: how to read it again: door, and what the door needs; empty when that is not possible.
     """
 
     key: str
     path: Path
     title: str
     report: list[str] = field(default_factory=list)
-    source: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
         """All sentences, memory-mapped: columns sentence, line, label."""
@@ -54,14 +51,13 @@ def save_draft(
     *,
     title: str,
     report: list[str] | None = None,
-    source: dict[str, Any] | None = None,
 ) -> Draft:
     """Keep a loaded text on disk; drafts of two weeks ago are removed by the way."""
     folder = workspace / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     _forget_old(folder)
     key = secrets.token_hex(8)
-    notes = {"title": title, "report": report or [], "source": source or {}}
+    notes = {"title": title, "report": report or []}
     kept = {**(table.schema.metadata or {}), NOTES: json.dumps(notes).encode()}
     temporary = folder / f"{key}.{os.getpid()}.part"
     pq.write_table(table.replace_schema_metadata(kept), temporary, compression="zstd")
@@ -76,7 +72,7 @@ def find_draft(workspace: Path, key: str | None) -> Draft | None:
     path = workspace / FOLDER / f"{key}.parquet"
     try:
         notes = json.loads((pq.read_schema(path).metadata or {})[NOTES])
-        return Draft(key, path, str(notes["title"]), list(notes["report"]), dict(notes["source"]))
+        return Draft(key, path, str(notes["title"]), list(notes["report"]))
     except (OSError, KeyError, ValueError, TypeError, pa.ArrowException):
         return None
 

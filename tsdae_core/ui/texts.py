@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tsdae_core.config import BUNDLED_MODEL
+from tsdae_core.corpus import token_lengths
+from tsdae_core.ui.drafts import Draft
 
 SHOWN = 100
 """Rows of the preview, spread over the whole text."""
@@ -31,16 +37,30 @@ def spread(count: int, wanted: int) -> list[int]:
     return [place * count // wanted for place in range(wanted)] if count > wanted else list(range(count))
 
 
-def preview_rows(table: pa.Table) -> tuple[list[str], list[list[str]]]:
-    """Column titles and rows of the preview; the label's column only when the text has labels."""
-    part = table.take(spread(table.num_rows, SHOWN)) if table.num_rows else table
-    rows = part.to_pylist()
+def sentence(text: str) -> str:
+    """First letter in upper case, a full stop at the end."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def report(draft: Draft) -> dict[str, Any]:
+    """The value of the `report` component."""
+    count = draft.table().num_rows
+    return {"title": draft.title, "count": f"{count:,} sentences", "lines": draft.report}
+
+
+def preview(draft: Draft) -> dict[str, Any]:
+    """The value of the preview: rows spread over the text; the label's column only when it has labels."""
+    table = draft.table()
+    rows = table.take(spread(table.num_rows, SHOWN)).to_pylist()
     labelled = any(row["label"] for row in rows)
-    titles = ["Line", "Sentence", *(["Label"] if labelled else [])]
-    return titles, [
-        [f"{row['line']:,}", short(row["sentence"]), *([short(row["label"])] if labelled else [])]
-        for row in rows
-    ]
+    return {
+        "headers": ["Line", "Sentence", *(["Label"] if labelled else [])],
+        "data": [
+            [f"{row['line']:,}", short(row["sentence"]), *([short(row["label"])] if labelled else [])]
+            for row in rows
+        ],
+    }
 
 
 def short(text: str) -> str:
@@ -48,9 +68,17 @@ def short(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
-def damaged(
-    sentences: Sequence[str], *, noise: str, ratio: float, seed: int, unit: str = "words"
-) -> dict[str, Any]:
+def damage_of(draft: Draft | None, noise: str, ratio: float, seed: int) -> dict[str, Any]:
+    """A few sentences of the text damaged; other ones for another seed."""
+    if draft is None:
+        return {}
+    column = draft.table()["sentence"]
+    places = spread(len(column), DAMAGED)
+    moved = [(place + seed) % len(column) for place in places]
+    return damaged([column[place].as_py() for place in moved], noise=noise, ratio=ratio, seed=seed)
+
+
+def damaged(sentences: Sequence[str], *, noise: str, ratio: float, seed: int) -> dict[str, Any]:
     """The value of the `noise` component: the sentences damaged, and the share that the damage took.
 
     The share is counted on what is shown, so it differs from `ratio` by chance.
@@ -64,10 +92,23 @@ def damaged(
     states = [token["s"] for tokens in shown for token in tokens]
     gone, put_in = states.count("deleted"), states.count("invented")
     if noise == "delete":
-        text = f"{gone:,} of {len(states):,} {unit} deleted here ({gone / max(1, len(states)):.0%})"
+        text = f"{gone:,} of {len(states):,} words deleted here ({gone / max(1, len(states)):.0%})"
     else:
-        text = f"{put_in:,} of {len(states):,} {unit} put in or moved here"
+        text = f"{put_in:,} of {len(states):,} words put in or moved here"
     return {"sentences": shown, "share": text.replace("%", " %"), "message": ""}
+
+
+def lengths_of(draft: Draft | None, limit: int) -> dict[str, Any]:
+    """The value of the `lengths` component for a loaded text, in tokens of the bundled model."""
+    if draft is None:
+        return {}
+    return histogram(_token_lengths(draft.path), limit, draft.table().num_rows)
+
+
+@lru_cache(maxsize=8)
+def _token_lengths(path: Path) -> np.ndarray:
+    """A draft never changes, so it is measured once."""
+    return token_lengths(pq.read_table(path, columns=["sentence"]), BUNDLED_MODEL)
 
 
 def histogram(lengths: np.ndarray, limit: int, total: int) -> dict[str, Any]:

@@ -1,0 +1,92 @@
+"""The Data tab: a file, pasted text or an example becomes the text to train on, and one sees what training will see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from tsdae_core.config import describe
+from tsdae_core.examples import EXAMPLES
+from tsdae_core.ui import doors
+from tsdae_core.ui.components import component
+from tsdae_core.ui.data_events import wire
+from tsdae_core.ui.shell import Shell
+
+KINDS = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".gz"]
+
+
+def build(shell: Shell) -> None:
+    gr.Markdown("The sentences that the encoder learns from. They stay on this machine.", elem_classes="lead")
+    with gr.Row(elem_classes=["split"]):
+        with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
+            asked = _doors()
+        with gr.Column(scale=3, min_width=320, elem_classes=["main"]):
+            shown = _result()
+    wire(shell, asked, shown)
+
+
+def _doors() -> dict[str, Any]:
+    """The three doors and how the text behind them is read."""
+    made: dict[str, Any] = {}
+    with gr.Tabs(elem_id="doors"):
+        with gr.Tab("Your file"):
+            made["file"] = gr.File(
+                label="One sentence per line or row", file_types=KINDS, height=130, elem_id="data-file"
+            )
+        with gr.Tab("Paste text"):
+            made["text"] = gr.Textbox(
+                label="One sentence per line", lines=7, max_lines=14, elem_id="data-text"
+            )
+            made["paste"] = gr.Button("Read this text", elem_id="data-paste")
+        with gr.Tab("Example"):
+            keys = [(example.title, key) for key, example in EXAMPLES.items()]
+            made["example"] = gr.Radio(keys, value=keys[0][1], label="Example", elem_id="data-example")
+            made["about"] = gr.Markdown(EXAMPLES[keys[0][1]].text, elem_classes="quiet")
+            made["take"] = gr.Button("Load the example", elem_id="data-take")
+    made["column"] = gr.Dropdown(label="Column with the sentences", visible=False, elem_id="data-column")
+    made["label"] = gr.Dropdown(
+        label="Column with a label", info="Colours the map", visible=False, elem_id="data-label"
+    )
+    with gr.Accordion("How the text is read", open=False):
+        made["split"] = gr.Checkbox(
+            False, label="Split into sentences", info="For a file whose lines are paragraphs"
+        )
+        made["shortest"] = gr.Number(doors.SHORTEST, label="Shortest, in words", precision=0, minimum=1)
+        made["longest"] = gr.Number(
+            doors.LONGEST, label="Longest, in words", info="0 keeps every length", precision=0, minimum=0
+        )
+    return made
+
+
+def _result() -> dict[str, Any]:
+    """What was read, its damage, its lengths and its rows."""
+    made: dict[str, Any] = {}
+    noise, ratio, longest = describe("noise"), describe("noise_ratio"), describe("max_length")
+    with gr.Row(elem_classes="headline"):
+        made["report"] = component("report", {}, elem_id="data-report")
+        made["use"] = gr.Button(
+            "Use this text", variant="primary", interactive=False, scale=0, min_width=150, elem_id="data-use"
+        )
+    made["body"] = gr.Column(visible=False)
+    with made["body"]:
+        with gr.Group(elem_classes="card"):
+            gr.Markdown("#### What the encoder will see", elem_classes="card-title")
+            with gr.Row():
+                made["noise"] = gr.Dropdown(noise.choices, value=noise.default, label=noise.label)
+                made["ratio"] = gr.Slider(
+                    ratio.min, ratio.max, value=ratio.default, step=ratio.step, label=ratio.label
+                )
+                made["seed"] = gr.State(0)
+            made["damaged"] = component("noise", {}, elem_id="data-damaged")
+        with gr.Group(elem_classes="card"):
+            gr.Markdown("#### Length in tokens", elem_classes="card-title")
+            made["lengths"] = component("lengths", {}, elem_id="data-lengths")
+            made["limit"] = gr.Slider(
+                8, 512, value=longest.default, step=8, label=longest.label, info=longest.help
+            )
+        made["rows"] = gr.Dataframe(
+            headers=["Line", "Sentence"], datatype="str", interactive=False, wrap=True, max_height=420,
+            show_search="filter", label="Preview", elem_id="data-rows",
+        )  # fmt: skip
+    return made

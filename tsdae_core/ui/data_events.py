@@ -1,0 +1,118 @@
+"""What happens on the Data tab: a door is used, a text is shown, a preview is asked for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gradio as gr
+
+from tsdae_core.ui import doors, texts
+from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.shell import LIGHT, QUIET, Shell
+
+DRAFT_INTO_URL = """(key) => {
+  const url = new URL(window.location);
+  key ? url.searchParams.set("draft", key) : url.searchParams.delete("draft");
+  window.history.replaceState(window.history.state, "", url);
+}"""
+OPTIONS = ("column", "label", "split", "shortest", "longest")
+
+Parts = dict[str, Any]
+
+
+def wire(shell: Shell, asked: Parts, shown: Parts) -> None:
+    """Connect the doors with the result, and the loaded text with the page's address."""
+    show = _wire_result(shell, shown)
+    _wire_doors(shell, asked, shown, show=show)
+
+
+def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
+    """Each door reads the text anew, and so does a change of how it is read."""
+    door = gr.State("")
+    given = [door, asked["file"], asked["text"], asked["example"], *(asked[name] for name in OPTIONS)]
+    read = [shell.draft, shown["report"]]
+    slow = {"api_visibility": "private", "show_progress_on": shown["report"], "trigger_mode": "always_last"}
+
+    def on_read(
+        door: str,
+        path: str | None,
+        text: str | None,
+        example: str,
+        column: str | None,
+        label: str | None,
+        split: bool,
+        shortest: float | None,
+        longest: float | None,
+        progress: Any = gr.Progress(),  # noqa: B008 (Gradio finds it there)
+    ) -> tuple[Any, Any]:
+        if not door:
+            return gr.skip(), gr.skip()
+        wish = doors.Wish(door, path, text, example, column, label, split, shortest, longest)
+        try:
+            draft = doors.enter(shell.workspace, wish, lambda done, total: progress((done, total)))
+        except ValueError as error:
+            return "", {"error": texts.sentence(str(error))}
+        return draft.key, gr.skip()
+
+    def on_columns(path: str | None) -> tuple[Any, Any]:
+        columns, text, label = doors.columns(path)
+        choices = [("none", doors.NO_LABEL), *((name, name) for name in columns)]
+        seen = len(columns) > 1
+        return gr.Dropdown(columns, value=text, visible=seen), gr.Dropdown(choices, value=label, visible=seen)
+
+    def through(event: Any, name: str) -> Any:
+        return event(lambda: name, None, door, **LIGHT)
+
+    columns = [asked["column"], asked["label"]]
+    opened = through(asked["file"].upload, "file").then(on_columns, asked["file"], columns, **QUIET)
+    pasted, taken = through(asked["paste"].click, "text"), through(asked["take"].click, "example")
+    for entered in (opened, pasted, taken):
+        show(entered.then(on_read, given, read, **slow))
+    show(gr.on([asked[name].input for name in OPTIONS], on_read, given, read, **slow))
+    asked["example"].change(lambda key: doors.EXAMPLES[key].text, asked["example"], asked["about"], **LIGHT)
+
+
+def _wire_result(shell: Shell, shown: Parts) -> Any:
+    """Show the loaded text; returns what puts that behind another event."""
+    key, damage = shell.draft, [shown["noise"], shown["ratio"], shown["seed"]]
+    parts = [shown[name] for name in ("report", "use", "body", "rows", "damaged")]
+
+    def on_load(request: gr.Request, kept: str) -> str:
+        asked = request.query_params.get("draft", "")
+        return (
+            asked if find_draft(shell.workspace, asked) else kept if find_draft(shell.workspace, kept) else ""
+        )
+
+    def on_show(key: str, shown: Any, *damage: Any) -> tuple[Any, ...]:
+        draft = find_draft(shell.workspace, key)
+        seen = draft is not None
+        report = texts.report(draft) if draft else (shown if (shown or {}).get("error") else {})
+        rows = texts.preview(draft) if draft else gr.skip()
+        return (
+            report,
+            gr.Button(interactive=seen),
+            gr.Column(visible=seen),
+            rows,
+            texts.damage_of(draft, *damage),
+        )
+
+    def on_damage(key: str, *damage: Any) -> dict[str, Any]:
+        return texts.damage_of(find_draft(shell.workspace, key), *damage)
+
+    def on_lengths(key: str, limit: float) -> dict[str, Any]:
+        return texts.lengths_of(find_draft(shell.workspace, key), int(limit))
+
+    def show(event: Any) -> None:
+        seen = event.then(on_show, [key, shown["report"], *damage], parts, **QUIET)
+        seen.then(None, key, None, js=DRAFT_INTO_URL, **QUIET)
+        seen.then(on_lengths, [key, shown["limit"]], shown["lengths"], api_visibility="private")
+
+    show(shell.app.load(on_load, key, key, **LIGHT))
+    again = QUIET | {"trigger_mode": "always_last"}
+    gr.on([shown["noise"].input, shown["ratio"].input], on_damage, [key, *damage], shown["damaged"], **again)
+    anew = shown["damaged"].reroll(lambda: random.randrange(10**6), None, shown["seed"], **LIGHT)
+    anew.then(on_damage, [key, *damage], shown["damaged"], **again)
+    shown["limit"].change(on_lengths, [key, shown["limit"]], shown["lengths"], **again)
+    shown["use"].click(lambda: gr.Tabs(selected="train"), None, shell.tabs, **LIGHT)
+    return show
