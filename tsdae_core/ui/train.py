@@ -55,7 +55,7 @@ def build(shell: Shell) -> None:
                         min_width=150,
                         scale=2,
                     )
-        with gr.Column(scale=3, min_width=320, elem_classes=["main"]):
+        with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
             watch.build(shell)
 
     given = [shell.draft, preset, name, *form.inputs.values()]
