@@ -12,12 +12,15 @@ from tsdae_core.ui import doors
 from tsdae_core.ui.components import component
 from tsdae_core.ui.data_events import wire
 from tsdae_core.ui.shell import Shell
+from tsdae_core.ui.texts import SHOWN
 
 KINDS = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".gz"]
 
 
 def build(shell: Shell) -> None:
-    gr.Markdown("The sentences that the encoder learns from. They stay on this machine.", elem_classes="lead")
+    gr.Markdown(
+        "The sentences that the encoder learns from. They stay on this machine.", elem_classes=["lead"]
+    )
     with gr.Row(elem_classes=["split"]):
         with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
             asked = _doors()
@@ -31,8 +34,10 @@ def _doors() -> dict[str, Any]:
     made: dict[str, Any] = {}
     with gr.Tabs(elem_id="doors"):
         with gr.Tab("Your file"):
-            made["file"] = gr.File(
-                label="One sentence per line or row", file_types=KINDS, height=130, elem_id="data-file"
+            made["file"] = gr.File(show_label=False, file_types=KINDS, height=116, elem_id="data-file")
+            gr.Markdown(
+                "One sentence per line or row: txt, csv, tsv, jsonl, json or parquet, also gzipped.",
+                elem_classes=["quiet"],
             )
         with gr.Tab("Paste text"):
             made["text"] = gr.Textbox(
@@ -42,7 +47,7 @@ def _doors() -> dict[str, Any]:
         with gr.Tab("Example"):
             keys = [(example.title, key) for key, example in EXAMPLES.items()]
             made["example"] = gr.Radio(keys, value=keys[0][1], label="Example", elem_id="data-example")
-            made["about"] = gr.Markdown(EXAMPLES[keys[0][1]].text, elem_classes="quiet")
+            made["about"] = gr.Markdown(EXAMPLES[keys[0][1]].text, elem_classes=["quiet"])
             made["take"] = gr.Button("Load the example", elem_id="data-take")
     made["column"] = gr.Dropdown(label="Column with the sentences", visible=False, elem_id="data-column")
     made["label"] = gr.Dropdown(
@@ -63,30 +68,44 @@ def _result() -> dict[str, Any]:
     """What was read, its damage, its lengths and its rows."""
     made: dict[str, Any] = {}
     noise, ratio, longest = describe("noise"), describe("noise_ratio"), describe("max_length")
-    with gr.Row(elem_classes="headline"):
+    with gr.Row(elem_classes=["headline"]):
         made["report"] = component("report", {}, elem_id="data-report")
         made["use"] = gr.Button(
-            "Use this text", variant="primary", interactive=False, scale=0, min_width=150, elem_id="data-use"
+            "Use this text", variant="primary", visible=False, scale=0, min_width=150, elem_id="data-use"
         )
-    made["body"] = gr.Column(visible=False)
+    made["body"] = gr.Column(visible=False, elem_classes=["main"])
     with made["body"]:
-        with gr.Group(elem_classes="card"):
-            gr.Markdown("#### What the encoder will see", elem_classes="card-title")
-            with gr.Row():
-                made["noise"] = gr.Dropdown(noise.choices, value=noise.default, label=noise.label)
-                made["ratio"] = gr.Slider(
-                    ratio.min, ratio.max, value=ratio.default, step=ratio.step, label=ratio.label
-                )
+        with gr.Row(elem_classes=["cards-row"]):
+            with gr.Column(elem_classes=["card"], min_width=340):
+                gr.Markdown("### What the encoder will see")
+                with gr.Row(elem_classes=["card-inputs"]):
+                    made["noise"] = gr.Dropdown(
+                        noise.choices, value=noise.default, label=noise.label, min_width=130
+                    )
+                    made["ratio"] = gr.Slider(
+                        ratio.min,
+                        ratio.max,
+                        value=ratio.default,
+                        step=ratio.step,
+                        label="Share of words",
+                        min_width=200,
+                        scale=2,
+                    )
                 made["seed"] = gr.State(0)
-            made["damaged"] = component("noise", {}, elem_id="data-damaged")
-        with gr.Group(elem_classes="card"):
-            gr.Markdown("#### Length in tokens", elem_classes="card-title")
-            made["lengths"] = component("lengths", {}, elem_id="data-lengths")
-            made["limit"] = gr.Slider(
-                8, 512, value=longest.default, step=8, label=longest.label, info=longest.help
-            )
+                made["damaged"] = component("noise", {}, elem_id="data-damaged")
+            with gr.Column(elem_classes=["card"], min_width=340):
+                gr.Markdown("### Length in tokens")
+                made["limit"] = gr.Slider(8, 512, value=longest.default, step=8, label=longest.label)
+                made["lengths"] = component("lengths", {}, elem_id="data-lengths")
+        gr.Markdown("Both are tried out here and set on the Train tab.", elem_classes=["quiet"])
         made["rows"] = gr.Dataframe(
-            headers=["Line", "Sentence"], datatype="str", interactive=False, wrap=True, max_height=420,
-            show_search="filter", label="Preview", elem_id="data-rows",
-        )  # fmt: skip
+            headers=["Line", "Sentence"],
+            datatype="str",
+            interactive=False,
+            wrap=True,
+            max_height=420,
+            show_search="filter",
+            label=f"Up to {SHOWN} rows, spread over the text",
+            elem_id="data-rows",
+        )
     return made

@@ -91,7 +91,7 @@ def _wire_result(shell: Shell, shown: Parts) -> Any:
         rows = texts.preview(draft) if draft else gr.skip()
         return (
             report,
-            gr.Button(interactive=seen),
+            gr.Button(visible=seen),
             gr.Column(visible=seen),
             rows,
             texts.damage_of(draft, *damage),

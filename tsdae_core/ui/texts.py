@@ -69,13 +69,12 @@ def short(text: str) -> str:
 
 
 def damage_of(draft: Draft | None, noise: str, ratio: float, seed: int) -> dict[str, Any]:
-    """A few sentences of the text damaged; other ones for another seed."""
+    """A few sentences of the text damaged, differently for another seed."""
     if draft is None:
         return {}
     column = draft.table()["sentence"]
     places = spread(len(column), DAMAGED)
-    moved = [(place + seed) % len(column) for place in places]
-    return damaged([column[place].as_py() for place in moved], noise=noise, ratio=ratio, seed=seed)
+    return damaged([column[place].as_py() for place in places], noise=noise, ratio=ratio, seed=int(seed))
 
 
 def damaged(sentences: Sequence[str], *, noise: str, ratio: float, seed: int) -> dict[str, Any]:
