@@ -186,9 +186,9 @@ function palette() {
     soft: colour("--watch-soft", "#777"),
     grid: colour("--border-color-primary", "#ddd"),
     paper: colour("--background-fill-primary", "#fff"),
-    accent: colour("--color-accent", "#e65100"),
+    accent: colour("--watch-accent", "#0f766e"),
     base: dark ? "#a3a3a3" : "#737373",
-    heldOut: dark ? "#56b4e9" : "#0072b2",
+    heldOut: dark ? "#e69f00" : "#d55e00",
     rate: dark ? "#d996bb" : "#b3588b",
   };
 }

@@ -55,19 +55,17 @@ def build(shell: Shell) -> None:
             view = component("tokens", say("Choose a run above, or start one."), elem_id="rebuild-view")
     choices = [noise, ratio, seed, beams, step]
 
-    def on_run(name: str) -> tuple[Any, ...]:
-        return (
-            pick_sentence(shell.workspace, name),
-            model_choices(shell.workspace, name),
-            *ready(shell.workspace, name),
-        )
+    def on_run(shown: Any, name: str) -> tuple[Any, ...]:
+        if name and (shown or {}).get("run") == name:  # the picker only learned a new state of the same run
+            return (gr.skip(),) * 4
+        sentence, models = pick_sentence(shell.workspace, name), model_choices(shell.workspace, name)
+        return sentence, models, *ready(shell.workspace, name)
 
-    def on_open(event: gr.SelectData, shown: Any, name: str, *rest: Any) -> tuple[Any, Any]:
+    def on_open(event: gr.SelectData, shown: Any, name: str, *rest: Any) -> tuple[Any, ...]:
         if event.value != "Rebuild":
-            return gr.skip(), gr.skip()
-        return on_rebuild(name, *rest) if not is_shown(shown) else gr.skip(), model_choices(
-            shell.workspace, name
-        )
+            return (gr.skip(),) * 3
+        result = gr.skip() if is_shown(shown) else on_rebuild(name, *rest)
+        return result, model_choices(shell.workspace, name), ready(shell.workspace, name)[1]
 
     def on_another(name: str) -> str:
         return pick_sentence(shell.workspace, name)
@@ -85,8 +83,10 @@ def build(shell: Shell) -> None:
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     asked = {"api_visibility": "private", "show_progress": "minimal", "trigger_mode": "always_last"}
     given = [shell.picker, text, *choices]
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [text, step, view, go], **quiet)
-    shell.tabs.select(on_open, [view, *given], [view, step], **quiet)
+    gr.on(
+        [shell.picker.change, shell.app.load], on_run, [view, shell.picker], [text, step, view, go], **quiet
+    )
+    shell.tabs.select(on_open, [view, *given], [view, step, go], **quiet)
     another.click(on_another, shell.picker, text, **quiet).then(on_rebuild, given, view, **asked)
     reroll.click(lambda: random.randrange(10_000), None, seed, **quiet).then(on_rebuild, given, view, **asked)
     gr.on([go.click, text.submit], on_rebuild, given, view, **asked)
@@ -101,9 +101,9 @@ def build(shell: Shell) -> None:
     view.toggle(on_word, [view, shell.picker, *choices], view, **asked)
 
 
-def say(message: str) -> dict[str, Any]:
+def say(message: str, run: str = "") -> dict[str, Any]:
     """The result's place with nothing but a sentence in it."""
-    return {"sentence": None, "message": message, "note": ""}
+    return {"sentence": None, "message": message, "note": "", "run": run}
 
 
 def is_shown(value: Any) -> bool:
@@ -144,10 +144,10 @@ def rebuilt(
             deleted=by_hand,
         )
     except ValueError as error:
-        return say(str(error))
+        return say(str(error), name)
     folder = core.newest_model(run) if not step else run.checkpoint(step).path
     which = "its final model" if folder == run.path else f"its checkpoint at step {folder.name[5:]}"
-    return {"sentence": sentence, "message": "", "note": f"Rebuilt by {run.name}, {which}."}
+    return {"sentence": sentence, "message": "", "note": f"Rebuilt by {run.name}, {which}.", "run": name}
 
 
 def has_model(run: Run) -> bool:
@@ -175,11 +175,11 @@ def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:
             raise ValueError("Choose a run above, or start one on the Train tab.")
         run = find_run(workspace, name)
         if not has_model(run):
-            return say(no_model(run)), gr.Button(interactive=run.state in ACTIVE)
+            return say(no_model(run), name), gr.Button(interactive=run.state in ACTIVE)
     except ValueError as error:
         return say(str(error)), gr.Button(interactive=False)
     message = "Press Rebuild, or type a sentence of your own and press Enter."
-    return say(message), gr.Button(interactive=True)
+    return say(message, name), gr.Button(interactive=True)
 
 
 def model_choices(workspace: Path, name: str) -> gr.Dropdown:
