@@ -1,7 +1,7 @@
 /* Before the start: what it will be trained on, what is wrong or may disappoint, the measured estimate, the equal command.
 
-   props.value = {text, findings: [{level, text}], estimate: {text} | {error} | null, command}. Also gives the Start button
-   the reason why it is off. */
+   props.value = {text, findings: [{level, text}], estimate: {text} | {error} | null, command, off: why the
+   Start button is off, which it then says itself}. */
 
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -16,7 +16,7 @@ element.replaceChildren(frame);
 let open = false;
 
 function draw() {
-  const { text, findings = [], estimate, command } = props.value || {};
+  const { text, findings = [], estimate, command, off } = props.value || {};
   frame.replaceChildren();
   if (text) frame.append(make("p", "findings-text", text));
   const list = make("ul", "findings-list");
@@ -29,7 +29,7 @@ function draw() {
   if (estimate?.text) frame.append(make("p", "findings-estimate", estimate.text));
   if (estimate?.error) frame.append(make("p", "finding finding-error", estimate.error));
   if (command) frame.append(shell(command));
-  reason(findings);
+  reason(off);
 }
 
 function shell(command) {
@@ -48,12 +48,11 @@ function shell(command) {
   return fold;
 }
 
-function reason(findings) {
-  const why = findings.find((one) => one.level === "error") || findings[0];
+function reason(why) {
   const start = document.getElementById("start");
-  if (start) start.title = start.disabled && why ? why.text : "Train a new run with these settings";
+  if (start) start.title = why || "Train a new run with these settings";
 }
 
 watch("value", draw);
 draw();
-setTimeout(() => reason((props.value || {}).findings || []), 500);
+setTimeout(() => reason((props.value || {}).off), 500); // the button may be mounted after this

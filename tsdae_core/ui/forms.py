@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,6 +82,13 @@ def base_choices(*, ask_hub: bool = False) -> list[tuple[str, str]]:
     return [(one.name if one.here else f"{one.name} (not on this machine)", one.name) for one in models]
 
 
+def out_of_reach(name: str) -> str:
+    """Why a base model cannot be had now; "" when it can. Asks the hub only for a model that is not here."""
+    if base_models.is_here(name) or base_models.hub_reachable():
+        return ""
+    return f"{name} is not on this machine, and the Hugging Face hub cannot be reached; choose another base model."
+
+
 def about_base(name: str) -> str:
     """A word on a base model, and whether it is here or can be had. Asks the hub only for one that is not here."""
     name = (name or "").strip()
@@ -128,3 +136,16 @@ def command_line(config: TrainConfig, preset: str, corpus: Path, *, name: str, w
         words += [f"--{key.replace('_', '-')}", str(value)]
     words += ["--name", name] if name else []
     return shlex.join([*words, "--workspace", str(workspace)])
+
+
+def plain(text: str) -> str:
+    """An error's sentence with the labels of the form instead of the names of the settings.
+
+    >>> plain("batch_size must be a whole number, at least 1 and at most 4096; got 0")
+    "'Batch size' must be a whole number, at least 1 and at most 4096; got 0"
+    """
+    for one in settings():
+        if "_" in one.name or text.startswith(f"{one.name} must"):
+            text = re.sub(rf"(?<![-\w]){one.name}(?!\w)", f"'{one.label}'", text)
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text  # a model's name stays as it is

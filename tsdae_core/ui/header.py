@@ -74,7 +74,9 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
         "active": active,
         "resumable": state in RESUMABLE,
         "edition": edition,
-        "phase": _sentence(said.get("phase")),
+        "phase": _sentence(said.get("phase"))
+        if state != "crashed"
+        else f"Ended unexpectedly at step {step:,}",
         "percent": percent(state, step, total),
         "steps": f"step {step:,} of {total:,}" if total else "",
         "rate": f"{three(said['rate'])} sentences/s" if active and said.get("rate") else "",
@@ -117,9 +119,10 @@ def device_words(said: dict[str, Any]) -> str:
 
 
 def _sentence(text: Any) -> str:
-    """First letter in upper case, the rest as it is."""
+    """First letter in upper case, unless it belongs to a name such as all-MiniLM-L6-v2."""
     text = str(text or "").strip()
-    return text[:1].upper() + text[1:]
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
 def _base(run: Run) -> str:

@@ -75,7 +75,7 @@ def build(shell: Shell) -> None:
         try:
             run = begin(shell, key, form.values(values), name=name, probes=probes)
         except ValueError as error:
-            raise gr.Error(str(error), print_exception=False) from error
+            raise gr.Error(forms.plain(str(error)), print_exception=False) from error
         return *see(shell, run.name), gr.Tabs(selected="train")
 
     often = QUIET | {"trigger_mode": "always_last", "concurrency_limit": None}
@@ -102,26 +102,29 @@ def judge(
     try:
         config = checked(values)
     except ValueError as error:
-        return said([("error", _upper(str(error)))], ""), gr.Button(interactive=False), gr.skip()
+        return said([("error", forms.plain(str(error)))], ""), gr.Button(interactive=False), gr.skip()
     fold = gr.Accordion(label=forms.fold_title(config))
     if draft is None:
-        return said([("info", NO_TEXT)], ""), gr.Button(interactive=False), fold
+        return said([("info", NO_TEXT)], "", off=NO_TEXT), gr.Button(interactive=False), fold
     table = draft.table()
-    found = [(one.level, one.text) for one in preflight.check(config, table)]
-    if shell.read_only:
-        found = [("info", READ_ONLY), *found]
-    wrong = shell.read_only or any(level == "error" for level, _ in found)
+    found = [(one.level, forms.plain(one.text)) for one in preflight.check(config, table)]
+    far = forms.out_of_reach(config.base_model) if not any(level == "error" for level, _ in found) else ""
+    if far:
+        found = [("error", far), *(one for one in found if not one[1].startswith(config.base_model))]
+    off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
         config, preset, draft.path, name=safe_name(name or ""), workspace=shell.workspace
     )
     text = f"{draft.title}: {table.num_rows:,} sentences"
-    return said(found, text, command=command), gr.Button(interactive=not wrong), fold
+    shown = said([("info", off), *found] if off else found, text, command=command, off=off)
+    return shown, gr.Button(interactive=not shown["off"]), fold
 
 
-def said(findings: list[tuple[str, str]], text: str, *, command: str = "") -> dict[str, Any]:
-    """What the component `findings` draws. The first error is why the start is off."""
+def said(findings: list[tuple[str, str]], text: str, *, command: str = "", off: str = "") -> dict[str, Any]:
+    """What the component `findings` draws; `off` is why the start is off, by itself the first error."""
     found = [{"level": level, "text": words} for level, words in findings]
-    return {"text": text, "findings": found, "command": command, "estimate": None}
+    wrong = next((words for level, words in findings if level == "error"), "")
+    return {"text": text, "findings": found, "command": command, "estimate": None, "off": off or wrong}
 
 
 def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
         return {"text": preflight.measure(checked(values), draft.table()).text}
     except ValueError as error:
-        return {"error": _upper(str(error))}
+        return {"error": forms.plain(str(error))}
 
 
 def begin(shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: str) -> Run:
@@ -150,7 +153,3 @@ def begin(shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: 
     run = create_run(shell.workspace, config, table, name=name or stem, probes=own[:MOST_PROBES])
     launch.start(run)
     return run
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
