@@ -19,17 +19,22 @@ ALONE = "\x1f"
 MAX_LINES = 500
 """Lines that one quoted cell may span."""
 
-TEXT_NAMES = frozenset(
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
+TEXT_NAMES = _names(
     "text texts sentence sentences title body content comment message review question query utterance tweet "
-    "description abstract document passage sentence1 sentence2 sentence_a sentence_b sent1 sent2 text1 text2 name".split()
+    "description abstract document passage sentence1 sentence2 sentence_a sentence_b sent1 sent2 text1 text2 name"
 )
-LABEL_NAMES = (
+LABEL_NAMES = _names(
     "label category class topic intent target tag genre product language sentiment type group labels categories "
     "package source section split"
-).split()
-OTHER_NAMES = frozenset(
+)
+OTHER_NAMES = _names(
     "id _id index idx no number pair_id score scores date time timestamp url link user author rating label_text "
-    "relatedness_score entailment_judgment similarity gold".split()
+    "relatedness_score entailment_judgment similarity gold"
 )
 _HEADER_CELL = re.compile(r"[^\W\d][\w .:/#()-]{0,39}")
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?")
@@ -197,7 +202,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     columns = [[row[place].strip() for row in below if place < len(row)] for place in range(len(first))]
     if any(name and name in column for name, column in zip(first, columns, strict=True)):
         return False
-    known = TEXT_NAMES | set(LABEL_NAMES) | OTHER_NAMES
+    known = {*TEXT_NAMES, *LABEL_NAMES, *OTHER_NAMES}
     if any(name.lower().replace(" ", "_") in known for name in names):
         return True
     if any(column and all(map(is_number, column)) for column in columns):

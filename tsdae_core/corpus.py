@@ -1,0 +1,350 @@
+"""A corpus: the sentences of a file, cleaned, counted and free of duplicates.
+
+Nothing is dropped in silence: every line of a file is in exactly one count of the report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tsdae_core import columns
+from tsdae_core.encodings import LOST
+from tsdae_core.readers import Source, open_source, open_text
+
+SCHEMA = pa.schema([("sentence", pa.string()), ("line", pa.int64()), ("label", pa.string())])
+CHUNK = 50_000
+"""Sentences held as Python objects at a time; after that they are Arrow arrays."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2800\u3164\uffa0]")
+_UNSEEN = re.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSPACED = re.compile(
+    r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
+)
+_JOINERS = "\u200c\u200d "
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a file is read.
+
+    Attributes:
+        text_column: its name, or its number counted from 1; None takes the one with the longest text on average.
+        label_column: likewise; None for no labels.
+        split_sentences: lines are paragraphs, to be split into sentences.
+        language: of the text, as a two-letter code; only for splitting.
+        min_words: shorter sentences are dropped; for scripts without spaces a word is one sign, or four of Thai's.
+        max_characters: longer sentences are dropped.
+        encoding: None to detect it.
+        header: whether a table's first row names its columns; None to detect it.
+    """
+
+    text_column: str | None = None
+    label_column: str | None = None
+    split_sentences: bool = False
+    language: str = "en"
+    min_words: int = 1
+    max_characters: int = 5000
+    encoding: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.min_words < 0:
+            raise ValueError(f"the shortest length must be 0 words or more; got {self.min_words}")
+        if self.max_characters < 1:
+            raise ValueError(f"the longest length must be 1 character or more; got {self.max_characters}")
+
+
+@dataclass
+class Report:
+    """What was found in a file: lines = blank + duplicate + too_short + too_long + malformed + kept.
+
+    With sentences split, `lines` counts sentences, and a blank or malformed line counts as one.
+    """
+
+    format: str
+    encoding: str
+    columns: list[str] = field(default_factory=list)
+    text_column: str | None = None
+    label_column: str | None = None
+    split: bool = False
+    lines: int = 0
+    blank: int = 0
+    duplicate: int = 0
+    too_short: int = 0
+    too_long: int = 0
+    malformed: int = 0
+    kept: int = 0
+    undecodable: int = 0
+
+    def sentences(self) -> list[str]:
+        """The report in plain English, one sentence per item."""
+        what = self.format[:1].upper() + self.format[1:]
+        said = [f"{what}, in {self.encoding}." if self.encoding else f"{what}."]
+        if len(self.columns) > 1:
+            label = f", labels from {self.label_column!r}" if self.label_column else ""
+            said.append(f"{len(self.columns)} columns; sentences from {self.text_column!r}{label}.")
+        unit = "sentence" if self.split else "line"
+        said.append(f"{_count(self.lines, unit)} read, {self.kept:,} kept.")
+        said += [
+            f"{_count(number, unit)} {'was' if number == 1 else 'were'} {why}."
+            for number, why in (
+                (self.blank, "blank"),
+                (self.duplicate, "dropped as duplicate of an earlier one"),
+                (self.too_short, "too short"),
+                (self.too_long, "too long"),
+                (self.malformed, "malformed and could not be used"),
+            )
+            if number
+        ]
+        if self.undecodable:
+            said.append(f"{_count(self.undecodable, 'character')} could not be decoded and shown as {LOST}.")
+        return said
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" + ("" if number == 1 else "s")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentences and how they were found.
+
+    Attributes:
+        table: columns sentence (string), line (int64, where in the file it began) and label (string, may be null).
+    """
+
+    table: pa.Table
+    report: Report
+
+
+@dataclass(frozen=True)
+class Peek:
+    """What a file holds, seen from its first rows: for choosing columns before it is read."""
+
+    format: str
+    encoding: str
+    columns: list[str]
+    text_column: str | None
+    label_column: str | None
+    rows: list[list[str]]
+
+
+def peek(path: Path, *, rows: int = 5) -> Peek:
+    """Look at a file's columns and first rows; raises `ValueError` as `read_corpus` does."""
+    source = open_source(Path(path))
+    values = source.values()
+    text = columns.choose_text(source.columns, values)
+    label = columns.choose_label(source.columns, values, text)
+    return Peek(source.format, source.encoding, source.columns, text, label, source.sample[:rows])
+
+
+def read_corpus(path: Path, options: ReadOptions = ReadOptions()) -> Corpus:
+    """The sentences of a file: txt, csv, tsv, jsonl, json or parquet, also gzipped.
+
+    A million lines are read in pieces; besides the result only 8 bytes per sentence are kept, to know duplicates.
+
+    Raises:
+        ValueError: in one sentence, for a file that cannot be used, an unknown column, or when no sentence is left.
+    """
+    path = Path(path)
+    source = open_source(path, encoding=options.encoding, header=options.header)
+    return _read(source, options, path.name)
+
+
+def from_text(text: str, options: ReadOptions = ReadOptions()) -> Corpus:
+    """The sentences of a pasted text, one per line. Raises `ValueError` when none is left."""
+    return _read(open_text(text), options, "the text")
+
+
+def from_pairs(pairs: Iterable[tuple[str, str | None]], name: str) -> Corpus:
+    """A corpus of (sentence, label) pairs; `name` is the format that its report tells."""
+    report = Report(name, "", ["sentence", "label"], "sentence", "label")
+    rows = ((number, sentence, label) for number, (sentence, label) in enumerate(pairs, 1))
+    return Corpus(_collect(rows, ReadOptions(), report), report)
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """A corpus's table as a file."""
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A table that `write_parquet` wrote. Raises `ValueError` if it is none."""
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} is not a corpus written by this app") from error
+    if not table.schema.equals(SCHEMA):
+        raise ValueError(f"{path} is not a corpus: its columns must be sentence, line and label")
+    return table
+
+
+def normalise(text: str) -> str:
+    """NFC, with all spaces and controls folded to single spaces and unseen marks taken out.
+
+    Joiners stay inside a text, since emoji, Persian and Indic scripts are spelled with them.
+    """
+    if not text.isascii():
+        text = _UNSEEN.sub("", _SURROGATE.sub(LOST, text))
+        text = unicodedata.normalize("NFC", text).strip(_JOINERS)
+    if not text.isprintable():
+        text = _CONTROL.sub(" ", text)
+    return " ".join(text.split())
+
+
+def count_words(text: str) -> int:
+    """Words of a sentence, also for scripts without spaces; see `ReadOptions.min_words`."""
+    if text.isascii():
+        return len(text.split())
+    signs = sum(1 for _ in _UNSPACED.finditer(text))
+    return signs + len(_UNSPACED.sub(" ", text).split()) if signs else len(text.split())
+
+
+def token_lengths(
+    sentences: pa.Table | Sequence[str], tokenizer: str | Path, *, sample: int = 20_000, seed: int = 0
+) -> np.ndarray:
+    """Tokens per sentence, special ones included, uncut.
+
+    Args:
+        sentences: texts, or a corpus's table.
+        tokenizer: a folder with a tokenizer, or a base model's name.
+        sample: at most so many sentences, drawn at random from `seed`.
+
+    Returns:
+        (min(n, sample),) int64, in the order of the sentences.
+    """
+    from tokenizers import Tokenizer  # noqa: PLC0415  (slow to import, and needed for one picture only)
+    from transformers import AutoTokenizer  # noqa: PLC0415
+
+    from tsdae_core.base_models import resolve  # noqa: PLC0415
+
+    total = len(sentences)
+    places = range(total) if total <= sample else sorted(random.Random(seed).sample(range(total), sample))
+    if isinstance(sentences, pa.Table):
+        texts = sentences["sentence"].take(pa.array(places, pa.int64())).to_pylist()
+    else:
+        texts = [sentences[place] for place in places]
+    folder = str(tokenizer) if Path(tokenizer).is_dir() else str(resolve(str(tokenizer)))
+    fast = AutoTokenizer.from_pretrained(folder)
+    rust: Tokenizer | None = getattr(fast, "backend_tokenizer", None)
+    if rust is None:
+        return np.array([len(fast(text)["input_ids"]) for text in texts], dtype=np.int64)
+    rust.no_truncation()
+    rust.no_padding()
+    return np.array(
+        [
+            len(one)
+            for start in range(0, len(texts), 1000)
+            for one in rust.encode_batch(texts[start : start + 1000])
+        ],
+        dtype=np.int64,
+    )
+
+
+def truncated_share(lengths: np.ndarray, max_length: int) -> float:
+    """The share of sentences, 0 to 1, that have more than `max_length` tokens."""
+    return float((lengths > max_length).mean()) if len(lengths) else 0.0
+
+
+def _read(source: Source, options: ReadOptions, name: str) -> Corpus:
+    text = _column(source, options.text_column, name) or columns.choose_text(source.columns, source.values())
+    if text is None:
+        raise ValueError(f"{name} has no column with text")
+    label = _column(source, options.label_column, name)
+    report = Report(source.format, source.encoding, source.columns, text, label, options.split_sentences)
+    places = [source.columns.index(column) for column in (text, label) if column]
+    table = _collect(_rows(source, places, report), options, report)
+    report.undecodable += source.lost
+    if not report.kept:
+        raise ValueError(f"no sentence is left of {name}: {' '.join(report.sentences()[-4:])}")
+    return Corpus(table, report)
+
+
+def _column(source: Source, wanted: str | None, name: str) -> str | None:
+    """The column that is meant by a name or a number."""
+    if not wanted:
+        return None
+    if wanted in source.columns:
+        return wanted
+    if wanted.isdecimal() and 0 < int(wanted) <= len(source.columns):
+        return source.columns[int(wanted) - 1]
+    has = ", ".join(repr(each) for each in source.columns[:20])
+    raise ValueError(f"{name} has no column {wanted!r}; choose one of {has}")
+
+
+def _rows(source: Source, places: list[int], report: Report) -> Iterator[tuple[int, str, str | None]]:
+    """(line, text, label) of every row that has a text; the others are counted."""
+    for number, cells in source.read(places):
+        if cells is None or (cells and cells[0] is None):
+            report.malformed += 1
+            report.lines += 1
+        else:
+            text, label = (cells[0] or "") if cells else "", cells[1] if len(cells) > 1 else None
+            yield number, text, label
+
+
+def _collect(rows: Iterable[tuple[int, str, str | None]], options: ReadOptions, report: Report) -> pa.Table:
+    """The table of the sentences that are kept; every other one is counted in the report."""
+    split = _splitter(options.language) if options.split_sentences else None
+    kept = _keep(rows, options, report, split=split)
+    batches = []
+    while chunk := list(islice(kept, CHUNK)):
+        sentences, numbers, labels = zip(*chunk, strict=True)
+        arrays = [
+            pa.array(sentences, pa.string()),
+            pa.array(numbers, pa.int64()),
+            pa.array(labels, pa.string()),
+        ]
+        batches.append(pa.record_batch(arrays, schema=SCHEMA))
+    return pa.Table.from_batches(batches, schema=SCHEMA)
+
+
+def _keep(
+    rows: Iterable[tuple[int, str, str | None]],
+    options: ReadOptions,
+    report: Report,
+    *,
+    split: Callable[[str], Iterable[str]] | None,
+) -> Iterator[tuple[str, int, str | None]]:
+    seen: set[int] = set()
+    for number, raw, label in rows:
+        text = normalise(raw)
+        if LOST in text and not raw.isascii():
+            report.undecodable += len(_SURROGATE.findall(raw))
+        for sentence in map(normalise, split(text)) if split and text else (text,):
+            report.lines += 1
+            if not sentence:
+                report.blank += 1
+            elif len(sentence) > options.max_characters:
+                report.too_long += 1
+            elif options.min_words > 1 and count_words(sentence) < options.min_words:
+                report.too_short += 1
+            elif (key := _key(sentence)) in seen:
+                report.duplicate += 1
+            else:
+                seen.add(key)
+                report.kept += 1
+                yield sentence, number, (normalise(label) or None) if label else None
+
+
+def _key(sentence: str) -> int:
+    """64 bits of a sentence: among a million, two fall together once in forty million corpora."""
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "little")
+
+
+def _splitter(language: str) -> Callable[[str], Iterable[str]]:
+    from sentencex import segment  # noqa: PLC0415  (needed only for files whose lines are paragraphs)
+
+    return lambda text: segment(language, text)
