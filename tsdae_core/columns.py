@@ -30,11 +30,11 @@ TEXT_NAMES = _names(
 )
 LABEL_NAMES = _names(
     "label category class topic intent target tag genre product language sentiment type group labels categories "
-    "package source section split"
+    "package"
 )
 OTHER_NAMES = _names(
     "id _id index idx no number pair_id score scores date time timestamp url link user author rating label_text "
-    "relatedness_score entailment_judgment similarity gold"
+    "relatedness_score entailment_judgment similarity gold source section split"
 )
 _HEADER_CELL = re.compile(r"[^\W\d][\w .:/#()-]{0,39}")
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?%?")
@@ -241,7 +241,12 @@ def choose_label(names: Sequence[str], values: Sequence[Sequence[str]], text: st
         filled = [value for value in values[place] if value.strip()]
         kinds = len(set(filled))
         usual = name.lower() in LABEL_NAMES
-        if name == text or kinds < 2 or _length(filled) > 40 or any(_is_fraction(value) for value in filled):
+        if (
+            name in (text, "split")
+            or kinds < 2
+            or _length(filled) > 40
+            or any(_is_fraction(value) for value in filled)
+        ):
             continue
         if kinds <= len(filled) * (0.8 if usual else 0.34) and kinds <= 1000:
             good.append((LABEL_NAMES.index(name.lower()) if usual else 1000, kinds, name))

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -19,20 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tsdae_core import columns
-from tsdae_core.encodings import LOST
 from tsdae_core.readers import Source, open_source, open_text
+from tsdae_core.report import Report
+from tsdae_core.sentences import count_words, lost_halves, normalise
 
 SCHEMA = pa.schema([("sentence", pa.string()), ("line", pa.int64()), ("label", pa.string())])
 CHUNK = 50_000
 """Sentences held as Python objects at a time; after that they are Arrow arrays."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2800\u3164\uffa0]")
-_UNSEEN = re.compile("[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_UNSPACED = re.compile(
-    r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
-)
-_JOINERS = "\u200c\u200d "
 
 
 @dataclass(frozen=True)
@@ -64,57 +55,6 @@ class ReadOptions:
             raise ValueError(f"the shortest length must be 0 words or more; got {self.min_words}")
         if self.max_characters < 1:
             raise ValueError(f"the longest length must be 1 character or more; got {self.max_characters}")
-
-
-@dataclass
-class Report:
-    """What was found in a file: lines = blank + duplicate + too_short + too_long + malformed + kept.
-
-    With sentences split, `lines` counts sentences, and a blank or malformed line counts as one.
-    """
-
-    format: str
-    encoding: str
-    columns: list[str] = field(default_factory=list)
-    text_column: str | None = None
-    label_column: str | None = None
-    split: bool = False
-    lines: int = 0
-    blank: int = 0
-    duplicate: int = 0
-    too_short: int = 0
-    too_long: int = 0
-    malformed: int = 0
-    kept: int = 0
-    undecodable: int = 0
-
-    def sentences(self) -> list[str]:
-        """The report in plain English, one sentence per item."""
-        what = self.format[:1].upper() + self.format[1:]
-        said = [f"{what}, in {self.encoding}." if self.encoding else f"{what}."]
-        if len(self.columns) > 1:
-            label = f", labels from {self.label_column!r}" if self.label_column else ""
-            said.append(f"{len(self.columns)} columns; sentences from {self.text_column!r}{label}.")
-        unit = "sentence" if self.split else "line"
-        said.append(f"{_count(self.lines, unit)} read, {self.kept:,} kept.")
-        said += [
-            f"{_count(number, unit)} {'was' if number == 1 else 'were'} {why}."
-            for number, why in (
-                (self.blank, "blank"),
-                (self.duplicate, "dropped as duplicate of an earlier one"),
-                (self.too_short, "too short"),
-                (self.too_long, "too long"),
-                (self.malformed, "malformed and could not be used"),
-            )
-            if number
-        ]
-        if self.undecodable:
-            said.append(f"{_count(self.undecodable, 'character')} could not be decoded and shown as {LOST}.")
-        return said
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" + ("" if number == 1 else "s")
 
 
 @dataclass(frozen=True)
@@ -191,27 +131,6 @@ def read_parquet(path: Path) -> pa.Table:
     return table
 
 
-def normalise(text: str) -> str:
-    """NFC, with all spaces and controls folded to single spaces and unseen marks taken out.
-
-    Joiners stay inside a text, since emoji, Persian and Indic scripts are spelled with them.
-    """
-    if not text.isascii():
-        text = _UNSEEN.sub("", _SURROGATE.sub(LOST, text))
-        text = unicodedata.normalize("NFC", text).strip(_JOINERS)
-    if not text.isprintable():
-        text = _CONTROL.sub(" ", text)
-    return " ".join(text.split())
-
-
-def count_words(text: str) -> int:
-    """Words of a sentence, also for scripts without spaces; see `ReadOptions.min_words`."""
-    if text.isascii():
-        return len(text.split())
-    signs = sum(1 for _ in _UNSPACED.finditer(text))
-    return signs + len(_UNSPACED.sub(" ", text).split()) if signs else len(text.split())
-
-
 def token_lengths(
     sentences: pa.Table | Sequence[str], tokenizer: str | Path, *, sample: int = 20_000, seed: int = 0
 ) -> np.ndarray:
@@ -268,7 +187,8 @@ def _read(source: Source, options: ReadOptions, name: str) -> Corpus:
     table = _collect(_rows(source, places, report), options, report)
     report.undecodable += source.lost
     if not report.kept:
-        raise ValueError(f"no sentence is left of {name}: {' '.join(report.sentences()[-4:])}")
+        read = f"{report.lines:,} {'sentence' if report.split else 'line'}{'' if report.lines == 1 else 's'} read"
+        raise ValueError(f"no sentence is left of {name}: {read}; {' '.join(report.dropped())}")
     return Corpus(table, report)
 
 
@@ -321,8 +241,7 @@ def _keep(
     seen: set[int] = set()
     for number, raw, label in rows:
         text = normalise(raw)
-        if LOST in text and not raw.isascii():
-            report.undecodable += len(_SURROGATE.findall(raw))
+        report.undecodable += lost_halves(raw)
         for sentence in map(normalise, split(text)) if split and text else (text,):
             report.lines += 1
             if not sentence:

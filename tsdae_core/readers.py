@@ -13,21 +13,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tsdae_core import columns
-from tsdae_core.encodings import Encoding, decode, find_encoding, lines
+from tsdae_core import columns, json_rows
+from tsdae_core.encodings import Encoding, decode, find_encoding, lines, spread_lines
 from tsdae_core.files import ACCEPTED, Open, ending, opener_of, refuse_known
+from tsdae_core.json_rows import Cell
 
 SAMPLE_ROWS = 1000
 """Rows that are looked at to choose columns."""
 SAMPLE_LINES = 3000
 
-Cell = str | None
-"""Text, or None for what is no text, as a list inside a JSON object."""
 Row = tuple[int, Sequence[Cell] | None]
 """A line or row number counted from 1, and its cells: none for a blank line, None for a malformed one."""
 
@@ -92,7 +91,7 @@ def open_source(path: Path, *, encoding: str | None = None, header: bool | None 
         if whole is not None:
             return whole
     first = _first_lines(opener, found)
-    if kind in ("jsonl", "ndjson", "json") or _looks_like_json_lines(first):
+    if kind in ("jsonl", "ndjson", "json") or json_rows.looks_like_lines(first):
         return _json_lines(path, opener, found, first=first)
     if kind in ("csv", "tsv", "tab", "psv") or _has_even_tabs(first):
         return _table(opener, found, kind, first=first, header=header)
@@ -133,7 +132,8 @@ def _table(opener: Open, encoding: Encoding, kind: str, *, first: list[str], hea
     layout = columns.find_layout(first, prefer=prefer, header=header)
     rows = [cells for _, cells in columns.read_rows(iter(first), layout) if cells]
     names = columns.column_names(rows[0] if layout.header and rows else None, layout.width)
-    sample = [cells for cells in rows[layout.header :] if len(cells) == layout.width][:SAMPLE_ROWS]
+    spread = [cells for _, cells in columns.read_rows(iter(spread_lines(opener, encoding)), layout)]
+    sample = [cells for cells in [*rows[layout.header :][:300], *spread] if len(cells) == layout.width]
     said = columns.DELIMITERS.get(layout.delimiter)
     words = f"table with {said}s" if said else "table of one column"
     source = Source(words, encoding.name, names, sample, lambda places: iter(()))
@@ -175,120 +175,60 @@ def _json(path: Path, opener: Open, encoding: Encoding) -> Source | None:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if _looks_like_json_lines(text[:100_000].split("\n")):
+        if json_rows.looks_like_lines(text[:100_000].split("\n")):
             return None
         where = f" (line {error.lineno}: {error.msg})" if isinstance(error, json.JSONDecodeError) else ""
         raise ValueError(f"{path.name} is not valid JSON{where}; {ACCEPTED}") from error
-    rows = list(_json_rows(data))
+    rows = list(json_rows.rows_of(data))
     if not rows:
         raise ValueError(
             f"{path.name} holds no list of sentences; a JSON file must be a list of texts, of objects or of "
             '[text, label] pairs, or such lists by name, as {"train": [...]}'
         )
-    names = _names(rows[:SAMPLE_ROWS])
-    source = Source("JSON", encoding.name, names, _sample(rows, names), lambda places: iter(()))
+    names = json_rows.names_of(rows)
+    source = Source(
+        "JSON",
+        encoding.name,
+        names,
+        json_rows.sample_of(rows[:: len(rows) // SAMPLE_ROWS + 1], names),
+        lambda places: iter(()),
+    )
 
     def read(places: Sequence[int]) -> Iterator[Row]:
         source.lost = sum(lost)
         for number, row in enumerate(rows, 1):
-            cells = _cells(row, names)
+            cells = json_rows.cells_of(row, names)
             yield number, cells and [cells[place] for place in places]
 
     source.read = read
     return source
 
 
-def _json_rows(data: Any) -> Iterator[Any]:
-    """The rows of a JSON file: a list, lists by name with the name as a last cell, or columns by name."""
-    if isinstance(data, list):
-        yield from data
-        return
-    parts = (
-        {name: part for name, part in data.items() if isinstance(part, list)}
-        if isinstance(data, dict)
-        else {}
-    )
-    flat = all(not isinstance(cell, (list, dict)) for part in parts.values() for cell in part[:100])
-    even = len({len(part) for part in parts.values()}) == 1
-    if len(parts) > 1 and flat and even and {name.lower() for name in parts} & {*columns.TEXT_NAMES}:
-        yield from (dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True))
-        return
-    for name, part in parts.items():
-        for row in part:
-            if len(parts) == 1:
-                yield row
-            elif isinstance(row, dict):
-                yield {**row, "split": name}
-            elif isinstance(row, list):
-                yield {**{f"column {place}": cell for place, cell in enumerate(row, 1)}, "split": name}
-            else:
-                yield {"text": row, "split": name}
-
-
-def _looks_like_json_lines(first: list[str]) -> bool:
-    filled = [line for line in first[:20] if line.strip()][:2]
-    return bool(filled) and all(isinstance(_loads(line), dict) for line in filled)
-
-
-def _loads(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return ...
-
-
 def _json_lines(path: Path, opener: Open, encoding: Encoding, *, first: list[str]) -> Source:
-    parsed = [_loads(line) for line in first if line.strip()][:SAMPLE_ROWS]
+    parsed = [json_rows.loads(line) for line in first if line.strip()][:SAMPLE_ROWS]
     good = [row for row in parsed if row is not ...]
     if len(good) * 2 <= len(parsed):
         raise ValueError(
             f"{path.name} is no JSON lines file: {len(parsed) - len(good):,} of its first {len(parsed):,} lines are "
             f"not valid JSON; {ACCEPTED}"
         )
-    names = _names(good)
-    source = Source("JSON lines", encoding.name, names, _sample(good, names), lambda places: iter(()))
+    spread = [row for row in map(json_rows.loads, spread_lines(opener, encoding)) if row is not ...]
+    rows = [*good[:300], *spread]
+    names = json_rows.names_of([*good, *spread])
+    source = Source(
+        "JSON lines", encoding.name, names, json_rows.sample_of(rows, names), lambda places: iter(())
+    )
 
     def read(places: Sequence[int]) -> Iterator[Row]:
         for number, line in enumerate(source.text_of(opener, encoding), 1):
             if not line.strip():
                 yield number, ()
                 continue
-            cells = _cells(_loads(line), names)
+            cells = json_rows.cells_of(json_rows.loads(line), names)
             yield number, cells and [cells[place] for place in places]
 
     source.read = read
     return source
-
-
-def _names(rows: list[Any]) -> list[str]:
-    """Columns of JSON rows: all keys of the objects, or one per place of the longest list, or one for texts."""
-    keys = list(dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row))
-    if keys:
-        return keys
-    width = max((len(row) for row in rows if isinstance(row, list)), default=0)
-    return [f"column {place}" for place in range(1, width + 1)] or ["text"]
-
-
-def _cells(row: Any, names: list[str]) -> list[Cell] | None:
-    """The cells of a JSON row, or None when it is of another shape than the file's first rows."""
-    if isinstance(row, dict):
-        return [_cell(row.get(name)) for name in names]
-    if isinstance(row, list):
-        return [_cell(row[place]) if place < len(row) else "" for place in range(len(names))]
-    if isinstance(row, str) or row is None:
-        return [row or ""] if names == ["text"] else None
-    return None
-
-
-def _cell(value: Any) -> Cell:
-    if isinstance(value, (list, dict)):
-        return None
-    return "" if value is None else str(value)
-
-
-def _sample(rows: list[Any], names: list[str]) -> list[list[str]]:
-    found = (_cells(row, names) for row in rows[:SAMPLE_ROWS])
-    return [[cell or "" for cell in cells] for cells in found if cells]
 
 
 def _parquet(path: Path, opener: Open) -> Source:
