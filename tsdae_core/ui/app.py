@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from tsdae_core.ui import header
+from tsdae_core.ui import data, header, rebuild, search, train
+from tsdae_core.ui import map as map_tab
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
 from tsdae_core.ui.shell import LIGHT, QUIET, Shell
 from tsdae_core.ui.theme import THEME
 
-TABS = ("Data", "Train", "Rebuild", "Search", "Map")
+TABS = {
+    "Data": data.build,
+    "Train": train.build,
+    "Rebuild": rebuild.build,
+    "Search": search.build,
+    "Map": map_tab.build,
+}
 
 LAUNCH: dict[str, Any] = {
     "theme": THEME,
@@ -51,7 +57,7 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
         shell = Shell(app, workspace, picker, tabs, read_only, draft, facts)
         for name, place in places.items():
             with place:
-                _build_tab(name, shell)
+                TABS[name](shell)
         _keep_true(shell)
     return app
 
@@ -59,17 +65,6 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
 def _brand() -> str:
     logo = (ASSETS / "logo.svg").read_text(encoding="utf-8")
     return f'<div class="brand">{logo}<span>TSDAE Studio</span></div>'
-
-
-def _build_tab(name: str, shell: Shell) -> None:
-    try:
-        module = import_module(f"tsdae_core.ui.{name.lower()}")
-    except ModuleNotFoundError as error:
-        if not str(error.name).startswith("tsdae_core."):
-            raise
-        gr.Markdown(f"{name} comes here.")
-    else:
-        module.build(shell)
 
 
 def _keep_true(shell: Shell) -> None:

@@ -66,7 +66,7 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
     state = str(said["state"])
     step, total = int(said.get("step") or 0), int(said.get("total") or 0)
     active = state in ACTIVE
-    eta = said.get("eta")
+    eta = float(said.get("eta") or 0.0)  # 0 after a resume, until the first steps are measured
     return {
         "run": run.name,
         "state": state,
@@ -80,7 +80,7 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
         "percent": percent(state, step, total),
         "steps": f"step {step:,} of {total:,}" if total else "",
         "rate": f"{three(said['rate'])} sentences/s" if active and said.get("rate") else "",
-        "left": f"{in_words(eta)} left" if state == "running" and isinstance(eta, int | float) else "",
+        "left": f"{in_words(eta)} left" if state == "running" and eta else "",
         "device": device_words(said),
         "base": _base(run),
         "loaded": _sentence(said.get("loaded")),
