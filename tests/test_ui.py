@@ -1,106 +1,288 @@
-"""The page without a browser: how it is started, what it loads, and what the Data tab shows."""
+"""The page without a browser: its form, what it says of a run, what it refuses, and what it never serves."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
+import gradio as gr
+import httpx
 import pyarrow as pa
 import pytest
 
-from app import is_loopback, login
-from tsdae_core.ui import build_app, texts
-from tsdae_core.ui.drafts import save_draft
+import app as start
+from tests.conftest import make_sentences
+from tsdae_core.__main__ import _value, build_parser
+from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.runs import Run, create_run
+from tsdae_core.ui import LAUNCH, build_app, forms, header, train, watch
+from tsdae_core.ui.components import ASSETS, PLOTLY
+from tsdae_core.ui.drafts import Draft, save_draft
+from tsdae_core.ui.shell import Shell
 
 ROOT = Path(__file__).parent.parent
 
 
-def start(given: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "app.py", *given]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+def make_table(count: int) -> pa.Table:
+    return pa.table({"sentence": make_sentences(count), "line": list(range(count)), "label": [""] * count})
 
 
-@pytest.mark.parametrize(
-    "given", [["--host", "0.0.0.0"], ["--host", "192.168.1.7"], ["--host", "::"], ["--share"]]
-)
-def test_a_page_open_to_others_needs_a_password(given: list[str], tmp_path: Path):
-    refused = start([*given, "--workspace", str(tmp_path / "runs")])
-    assert refused.returncode == 2 and "add --auth USER:PASSWORD" in refused.stderr
-    assert not (tmp_path / "runs").exists()
+@pytest.fixture
+def draft(tmp_path: Path) -> Draft:
+    return save_draft(tmp_path, make_table(1200), title="titles.txt")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
-def test_a_loopback_address_needs_none(host: str):
-    assert is_loopback(host)
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return create_run(tmp_path, TrainConfig.from_preset("Quick look"), make_table(40), name="first")
 
 
-def test_a_password_may_hold_colons():
-    assert login("ann:pass:word") == ("ann", "pass:word")
-    assert login(None) is None
+def shell_of(workspace: Path, *, read_only: bool = False) -> Shell:
+    """What a tab is given, as far as the functions below look at it."""
+    with gr.Blocks() as page:
+        return Shell(page, workspace, gr.Dropdown(), gr.Tabs(), read_only)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [["--port", "0"], ["--port", "x"], ["--auth", "ann"], ["--auth", ":x"], ["--bogus"], ["--workspace", "app.py"]],
-)  # fmt: skip
-def test_a_wrong_argument_gets_one_sentence_and_exit_code_two(given: list[str]):
-    done = start(given)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
+def quick() -> dict[str, object]:
+    return TrainConfig.from_preset("Quick look").model_dump()
 
 
-def test_building_the_page_loads_no_torch(tmp_path: Path):
-    code = (
-        "import sys; from pathlib import Path; from tsdae_core.ui import build_app\n"
-        f"build_app(Path({str(tmp_path)!r}))\n"
-        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
+# ---- the form
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_what_the_form_shows_of_a_preset_is_that_preset(preset: str) -> None:
+    config = TrainConfig.from_preset(preset)
+    with gr.Blocks():
+        form = forms.build_form(preset)
+    assert checked(form.values(form.shown(config))) == config
+    assert [one.value for one in form.inputs.values()] == form.shown(config)
+
+
+def test_every_setting_with_a_choice_is_in_the_form_with_its_label_and_help() -> None:
+    with gr.Blocks():
+        form = forms.build_form("Paper")
+    wanted = {one.name: (one.label, one.help) for one in settings() if len(one.choices) != 1}
+    assert {name: (made.label, made.info) for name, made in form.inputs.items()} == wanted
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_the_command_shown_starts_the_same_run(preset: str, draft: Draft, tmp_path: Path) -> None:
+    config = checked(
+        TrainConfig.from_preset(preset).model_dump()
+        | {"learning_rate": 1.25e-5, "tied": False, "base_model": "./my model", "held_out": 7}
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    line = forms.command_line(config, preset, draft.path, name="my-run", workspace=tmp_path)
+    words = shlex.split(line)
+    assert words[:3] == ["python", "-m", "tsdae_core"]
+    args = build_parser().parse_args(words[3:])
+    given = {one.name: getattr(args, one.name) for one in settings() if getattr(args, one.name) is not None}
+    again = TrainConfig.from_preset(args.preset, **{name: _value(name, text) for name, text in given.items()})
+    assert again == config
+    assert (args.corpus, args.name, args.workspace) == (draft.path, "my-run", tmp_path)
 
 
-def test_no_event_of_the_page_is_a_public_endpoint(tmp_path: Path):
+def test_the_fold_counts_the_advanced_settings_that_differ() -> None:
+    assert forms.fold_title(TrainConfig()) == "Advanced settings: as in the paper"
+    assert "1 differs" in forms.fold_title(TrainConfig(seed=1))
+    assert "2 differ " in forms.fold_title(TrainConfig(seed=1, anchor=0.5))
+
+
+def test_a_preset_keeps_the_base_model_chosen_by_hand() -> None:
+    assert forms.preset_with("Paper", "roberta-base").base_model == "roberta-base"
+    assert forms.preset_with("Paper", TrainConfig().base_model).base_model == "bert-base-uncased"
+
+
+def test_errors_speak_of_the_labels_on_the_page() -> None:
+    with pytest.raises(ValueError) as caught:
+        checked(quick() | {"max_steps": 60})
+    assert forms.plain(str(caught.value)) == "'Decoder first' must be smaller than 'Steps' (60); got 250"
+    assert forms.plain("bert-base-uncased is not here") == "bert-base-uncased is not here"
+
+
+# ---- before the start
+
+
+def test_without_a_text_the_start_is_off_and_says_why(tmp_path: Path) -> None:
+    shown, button, _ = train.judge(shell_of(tmp_path), "", "Quick look", name="", values=quick())
+    assert (button.interactive, shown["off"]) == (False, train.NO_TEXT)
+
+
+def test_with_a_text_the_start_is_on_and_the_text_is_named(tmp_path: Path, draft: Draft) -> None:
+    shown, button, _ = train.judge(shell_of(tmp_path), draft.key, "Quick look", name="", values=quick())
+    assert (button.interactive, shown["off"]) == (True, "")
+    assert shown["text"] == "titles.txt: 1,200 sentences"
+
+
+@pytest.mark.parametrize(
+    "values", [{"batch_size": 0}, {"batch_size": None}, {"base_model": "/no/such/folder"}]
+)
+def test_an_impossible_setting_turns_the_start_off(
+    tmp_path: Path, draft: Draft, values: dict[str, object]
+) -> None:
+    shown, button, _ = train.judge(
+        shell_of(tmp_path), draft.key, "Quick look", name="", values=quick() | values
+    )
+    assert not button.interactive and shown["off"]
+    with pytest.raises(ValueError, match=r"\w"):
+        train.begin(shell_of(tmp_path), draft.key, quick() | values, name="", probes="")
+
+
+def test_a_read_only_page_starts_and_changes_nothing(tmp_path: Path, draft: Draft, run: Run) -> None:
+    shell = shell_of(tmp_path, read_only=True)
+    assert not train.judge(shell, draft.key, "Quick look", name="", values=quick())[1].interactive
+    with pytest.raises(ValueError, match="read-only"):
+        train.begin(shell, draft.key, quick(), name="", probes="")
+    for deed in (watch.launch.stop, watch.launch.start, watch.delete_run):
+        with pytest.raises(gr.Error, match="read-only"):
+            watch.act(shell, run.name, deed)
+    assert run.state == "new" and not run.stop_requested()
+    assert "read-only" in train.measured(shell, draft.key, quick())["error"]
+
+
+@pytest.mark.parametrize("name", ["../first", "/etc", "", "none"])
+def test_a_name_from_the_browser_is_only_looked_up(tmp_path: Path, run: Run, name: str) -> None:
+    shell = shell_of(tmp_path / "inner")
+    with pytest.raises(gr.Error, match="no run"):
+        watch.act(shell, name, watch.delete_run)
+    assert watch.log_tail(shell, [name]) == ""
+    assert run.path.is_dir()
+
+
+def test_deleting_the_shown_run_shows_the_newest_of_the_others(tmp_path: Path, run: Run) -> None:
+    second = create_run(tmp_path, run.config(), make_table(40), name="second")
+    picker, facts = watch.act(shell_of(tmp_path), second.name, watch.delete_run)
+    assert (picker.value, facts["run"]) == (run.name, run.name)
+
+
+# ---- what is said of a run
+
+
+def test_the_picker_lists_runs_newest_first_with_their_state_in_words(tmp_path: Path, run: Run) -> None:
+    second = create_run(tmp_path, run.config(), make_table(40), name="second")
+    run.write_status(state="finished", created=1.0)
+    second.write_status(state="failed", created=2.0)
+    assert header.run_choices(tmp_path) == [("second · failed", "second"), ("first · finished", "first")]
+    assert header.run_choices(tmp_path / "none") == header.NO_RUN
+
+
+def test_the_run_in_the_address_wins_if_it_exists() -> None:
+    assert header.choose(["new", "old"], "old") == "old"
+    assert header.choose(["new", "old"], "gone") == "new"
+    assert header.choose([], "gone") == ""
+
+
+def test_progress_never_says_all_before_the_run_does() -> None:
+    assert header.percent("running", 999_999, 1_000_000) == 99
+    assert header.percent("running", 1_000_000, 1_000_000) == 99
+    assert header.percent("finished", 400, 1_000_000) == 100
+    assert header.percent("starting", 0, 0) is None
+
+
+def test_a_running_run_tells_rate_and_time_left_and_a_dead_one_how_to_go_on(run: Run) -> None:
+    run.write_process(os.getpid(), [])
+    run.write_status(
+        state="running", step=300, total=600, eta=200.4, rate=63.24, device="cpu", precision="bf16"
+    )
+    facts = header.about(run, [])
+    assert (facts["percent"], facts["rate"], facts["left"]) == (50, "63.2 sentences/s", "3 min 20 s left")
+    assert (facts["steps"], facts["device"], facts["active"]) == ("step 300 of 600", "CPU, bf16", True)
+    (run.path / "process.json").unlink()
+    dead = header.about(run, [])
+    assert (dead["word"], dead["active"], dead["resumable"]) == ("ended unexpectedly", False, True)
+    assert dead["phase"] == "Ended unexpectedly at step 300" and not dead["left"] and not dead["rate"]
+
+
+# ---- what the page never does
+
+
+def test_no_event_of_the_page_is_a_public_endpoint(tmp_path: Path) -> None:
+    page = build_app(tmp_path)
     public = [
-        name
-        for function in build_app(tmp_path).fns.values()
-        if function.api_visibility != "private" and (name := function.api_name) is not False
+        (one["api_name"], one["targets"])
+        for one in page.config["dependencies"]
+        if one["api_visibility"] != "private"
     ]
     assert public == []
 
 
-def test_the_histogram_counts_every_sentence_and_says_the_share_cut_off():
-    lengths = np.array([5] * 90 + [200] * 10)
-    seen = texts.histogram(lengths, 128, total=100)
-    assert sum(seen["counts"]) == 100
-    assert "10 % are cut off at 128" in seen["text"]
-    assert "no sentence is longer than 256" in texts.histogram(lengths, 256, total=100)["text"]
+def test_text_reaches_the_page_only_as_text() -> None:
+    scripts = sorted((ASSETS / "js").glob("*.js"))
+    assert scripts
+    for script in scripts:
+        code = script.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", code), (
+            script.name
+        )
 
 
-def test_a_few_giants_do_not_squeeze_the_histogram_into_one_bar():
-    seen = texts.histogram(np.array([10] * 500 + [20] * 499 + [8000]), 128, total=5000)
-    assert seen["more"] and seen["width"] <= 2
-    assert "measured on 1,000 of 5,000" in seen["text"]
+def test_templates_of_the_components_hold_no_value(tmp_path: Path) -> None:
+    for block in build_app(tmp_path).blocks.values():
+        if isinstance(block, gr.HTML) and block.html_template != "${value}":
+            assert not re.search(r"[${}]", block.html_template)
 
 
-def test_the_damage_preview_deletes_about_the_share_asked_for():
-    sentences = ["one two three four five six seven eight nine ten"] * 20
-    seen = texts.damaged(sentences, noise="delete", ratio=0.6, seed=3)
-    states = [token["s"] for tokens in seen["sentences"] for token in tokens]
-    assert 0.5 < states.count("deleted") / len(states) < 0.7
-    assert f"{states.count('deleted')} of 200 words" in seen["share"]
-    assert seen != texts.damaged(sentences, noise="delete", ratio=0.6, seed=4)
+def test_runs_cannot_be_fetched_as_files_and_plotly_can(tmp_path: Path, run: Run) -> None:
+    page = build_app(tmp_path)
+    _, address, _ = page.launch(
+        prevent_thread_lock=True, quiet=True, blocked_paths=[str(tmp_path)], inbrowser=False, **LAUNCH
+    )
+    try:
+        for path in (run.path / "config.json", run.corpus_path, ROOT / "app.py", Path("/etc/passwd")):
+            assert httpx.get(f"{address}gradio_api/file={path}").status_code in (403, 404)
+        assert httpx.get(f"{address}gradio_api/file={PLOTLY.as_posix()}").status_code == 200
+        assert httpx.get(f"{address}gradio_api/runs").status_code == 404
+    finally:
+        page.close()
 
 
-def test_the_preview_is_spread_over_the_text_and_shows_labels_only_when_there_are_some(tmp_path: Path):
-    def table(label: str) -> pa.Table:
-        rows = range(1, 1001)
-        sentences = [f"sentence {row}" for row in rows]
-        return pa.table({"sentence": sentences, "line": pa.array(rows, pa.int64()), "label": [label] * 1000})
+def test_the_first_page_does_not_wait_for_torch() -> None:
+    code = "import sys, tsdae_core.ui; assert not {'torch', 'transformers', 'umap'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
-    plain = texts.preview(save_draft(tmp_path, table(""), title="t"))
-    assert plain["headers"] == ["Line", "Sentence"]
-    assert [row[0] for row in plain["data"][:3]] == ["1", "11", "21"] and len(plain["data"]) == texts.SHOWN
-    assert texts.preview(save_draft(tmp_path, table("x"), title="t"))["headers"][-1] == "Label"
+
+# ---- starting
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--host", "0.0.0.0"], "--auth"),
+        (["--share"], "--auth"),
+        (["--auth", "nobody"], "USER:PASSWORD"),
+        (["--port", "0"], "65535"),
+        (["--port", "many"], "int"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_arguments_get_one_sentence_and_exit_code_2(
+    arguments: list[str], word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        start.main(["--workspace", str(tmp_path), *arguments])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert word in said and said.count("\n") == 1
+
+
+def test_a_port_in_use_is_told_in_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            start.main(["--workspace", str(tmp_path), "--port", str(port)])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert str(port) in said and "another --port" in said and said.count("\n") == 1
+
+
+def test_only_this_machine_counts_as_safe_without_a_login() -> None:
+    assert all(start.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost"))
+    assert not any(start.is_loopback(host) for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"))

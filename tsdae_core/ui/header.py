@@ -66,7 +66,7 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
     state = str(said["state"])
     step, total = int(said.get("step") or 0), int(said.get("total") or 0)
     active = state in ACTIVE
-    eta = float(said.get("eta") or 0.0)  # 0 after a resume, until the first steps are measured
+    eta = max(0.0, said.get("eta") or 0.0)  # 0 after a resume, until the first steps are measured
     return {
         "run": run.name,
         "state": state,
