@@ -73,9 +73,9 @@ function axis(value, width) {
 let drawnWidth = 0;
 function draw() {
   const value = props.value || {};
-  frame.hidden = !value.counts?.length;
-  if (frame.hidden) return;
-  said.textContent = value.text || "";
+  said.textContent = value.text || "Measuring the sentences …";
+  stage.hidden = !value.counts?.length;
+  if (stage.hidden) return;
   const width = stage.clientWidth;
   drawnWidth = width;
   if (!width) return; // drawn when it is seen

@@ -57,9 +57,11 @@ def _doors() -> dict[str, Any]:
         made["split"] = gr.Checkbox(
             False, label="Split into sentences", info="For a file whose lines are paragraphs"
         )
-        made["shortest"] = gr.Number(doors.SHORTEST, label="Shortest, in words", precision=0, minimum=1)
+        made["shortest"] = gr.Number(
+            doors.SHORTEST, label="Shortest, in words", precision=0, minimum=0, elem_id="data-shortest"
+        )
         made["longest"] = gr.Number(
-            doors.LONGEST, label="Longest, in words", info="0 keeps every length", precision=0, minimum=0
+            doors.LONGEST, label="Longest, in characters", precision=0, minimum=1, elem_id="data-longest"
         )
     return made
 

@@ -13,7 +13,8 @@ from tsdae_core.ui.drafts import Draft, save_draft
 NO_LABEL = ""
 """The choice of the label column that means: none."""
 
-SHORTEST, LONGEST = 1, 0
+SHORTEST, LONGEST = ReadOptions().min_words, ReadOptions().max_characters
+"""Words and characters; what a field means when it is emptied."""
 
 Progress = Callable[[int, int], None]
 
@@ -65,4 +66,6 @@ def _options(wish: Wish, *, columns: bool) -> ReadOptions:
         text_column=(wish.column or None) if columns else None,
         label_column=(wish.label or None) if columns else None,
         split_sentences=bool(wish.split),
+        min_words=int(SHORTEST if wish.shortest is None else wish.shortest),
+        max_characters=int(LONGEST if wish.longest is None else wish.longest),
     )

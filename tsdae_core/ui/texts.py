@@ -63,8 +63,9 @@ def preview(draft: Draft) -> dict[str, Any]:
     }
 
 
-def short(text: str) -> str:
-    """A sentence as a preview shows it."""
+def short(text: str | None) -> str:
+    """A sentence or a label as a preview shows it."""
+    text = text or ""
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
@@ -101,7 +102,10 @@ def lengths_of(draft: Draft | None, limit: int) -> dict[str, Any]:
     """The value of the `lengths` component for a loaded text, in tokens of the bundled model."""
     if draft is None:
         return {}
-    return histogram(_token_lengths(draft.path), limit, draft.table().num_rows)
+    try:
+        return histogram(_token_lengths(draft.path), limit, draft.table().num_rows)
+    except (ValueError, OSError) as error:
+        return {"text": sentence(str(error))}
 
 
 @lru_cache(maxsize=8)
