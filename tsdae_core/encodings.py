@@ -143,7 +143,7 @@ def spread_lines(open_file: Open, encoding: Encoding) -> list[str]:
             places = [1 << power for power in (16, 18, 20, 22, 24)]
         else:
             end = file.seek(0, 2)
-            places = [end * part // 40 for part in range(1, 40)]
+            places = list(range(step := max(end // 40, 1 << 14), end, step))
         for place in places:
             file.seek(place - place % 4 + encoding.skip)
             text = file.read(1 << 13).decode(encoding.codec, "replace")

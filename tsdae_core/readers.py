@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +25,7 @@ from tsdae_core.json_rows import Cell
 
 SAMPLE_ROWS = 1000
 """Rows that are looked at to choose columns."""
+PREVIEW_ROWS = 50
 SAMPLE_LINES = 3000
 
 Row = tuple[int, Sequence[Cell] | None]
@@ -112,6 +113,18 @@ def _first_lines(opener: Open, encoding: Encoding) -> list[str]:
     return list(islice(lines(decode(opener, encoding)), SAMPLE_LINES))
 
 
+def _more_lines(opener: Open, encoding: Encoding, first: list[str]) -> Iterator[str]:
+    """Lines from the rest of a file."""
+    known = set(first)
+    return (line for line in spread_lines(opener, encoding) if line not in known)
+
+
+def _thinned(rows: list[Any]) -> list[Any]:
+    """The first rows for a preview, and some from all over the others."""
+    rest = rows[PREVIEW_ROWS:]
+    return rows[:PREVIEW_ROWS] + rest[:: len(rest) // SAMPLE_ROWS + 1]
+
+
 def _plain_sample(rows: list[str]) -> list[list[str]]:
     return [[row] for row in islice((row for row in rows if row.strip()), SAMPLE_ROWS)]
 
@@ -132,8 +145,9 @@ def _table(opener: Open, encoding: Encoding, kind: str, *, first: list[str], hea
     layout = columns.find_layout(first, prefer=prefer, header=header)
     rows = [cells for _, cells in columns.read_rows(iter(first), layout) if cells]
     names = columns.column_names(rows[0] if layout.header and rows else None, layout.width)
-    spread = [cells for _, cells in columns.read_rows(iter(spread_lines(opener, encoding)), layout)]
-    sample = [cells for cells in [*rows[layout.header :][:300], *spread] if len(cells) == layout.width]
+    rows = rows[layout.header :]
+    rows += [cells for _, cells in columns.read_rows(_more_lines(opener, encoding, first), layout)]
+    sample = _thinned([cells for cells in rows if len(cells) == layout.width])
     said = columns.DELIMITERS.get(layout.delimiter)
     words = f"table with {said}s" if said else "table of one column"
     source = Source(words, encoding.name, names, sample, lambda places: iter(()))
@@ -190,7 +204,7 @@ def _json(path: Path, opener: Open, encoding: Encoding) -> Source | None:
         "JSON",
         encoding.name,
         names,
-        json_rows.sample_of(rows[:: len(rows) // SAMPLE_ROWS + 1], names),
+        json_rows.sample_of(_thinned(rows), names),
         lambda places: iter(()),
     )
 
@@ -205,18 +219,21 @@ def _json(path: Path, opener: Open, encoding: Encoding) -> Source | None:
 
 
 def _json_lines(path: Path, opener: Open, encoding: Encoding, *, first: list[str]) -> Source:
-    parsed = [json_rows.loads(line) for line in first if line.strip()][:SAMPLE_ROWS]
+    parsed = [json_rows.loads(line) for line in first if line.strip()]
     good = [row for row in parsed if row is not ...]
-    if len(good) * 2 <= len(parsed):
+    if parsed and len(good) * 2 <= len(parsed):
         raise ValueError(
             f"{path.name} is no JSON lines file: {len(parsed) - len(good):,} of its first {len(parsed):,} lines are "
             f"not valid JSON; {ACCEPTED}"
         )
-    spread = [row for row in map(json_rows.loads, spread_lines(opener, encoding)) if row is not ...]
-    rows = [*good[:300], *spread]
-    names = json_rows.names_of([*good, *spread])
+    good += [row for row in map(json_rows.loads, _more_lines(opener, encoding, first)) if row is not ...]
+    names = json_rows.names_of(good)
     source = Source(
-        "JSON lines", encoding.name, names, json_rows.sample_of(rows, names), lambda places: iter(())
+        "JSON lines",
+        encoding.name,
+        names,
+        json_rows.sample_of(_thinned(good), names),
+        lambda places: iter(()),
     )
 
     def read(places: Sequence[int]) -> Iterator[Row]:
