@@ -55,17 +55,20 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(str(error))
     page = build_app(workspace, read_only=args.read_only)
     try:
-        page.launch(
+        _, local, shared = page.launch(
             server_name=args.host,
             server_port=args.port,
             auth=auth,
             share=args.share,
             blocked_paths=[str(workspace)],
             prevent_thread_lock=True,
+            quiet=True,
             **LAUNCH,
         )
     except OSError as error:
         parser.error(str(error))
+    sys.stdout.write(f"TSDAE Studio is at {shared or local}  (Ctrl-C stops the page; runs go on)\n")
+    sys.stdout.flush()
     warm_up()
     page.block_thread()
 
