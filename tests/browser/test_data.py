@@ -1,0 +1,149 @@
+"""The Data tab in a real Chromium: three doors, what they show, and that a reload loses nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from tests.conftest import make_sentences
+from tsdae_core.ui import LAUNCH, build_app
+from tsdae_core.ui.drafts import find_draft
+
+pytestmark = pytest.mark.browser
+HOSTILE = "<img src=x onerror=window.hit=1> ${document.title} `code` and a few plain words"
+WAIT = 30_000
+WITHOUT_SPOKEN = """() => {
+  const copy = document.querySelector("#data-damaged ol").cloneNode(true);
+  copy.querySelectorAll(".watch-spoken").forEach((one) => one.remove());
+  return copy.textContent;
+}"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data-tab")
+
+
+@pytest.fixture(scope="module")
+def address(workspace: Path) -> Iterator[str]:
+    app = build_app(workspace)
+    _, url, _ = app.launch(prevent_thread_lock=True, quiet=True, **LAUNCH)
+    yield url
+    app.close()
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        if os.environ.get("TSDAE_BROWSER_REQUIRED"):
+            pytest.fail("there is no Chromium")
+        pytest.skip("there is no Chromium; install it to test the page")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=options)
+        page = browser.new_page(viewport={"width": 1400, "height": 1100})
+        errors: list[str] = []
+        outside: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: outside.append(request.url) if leaves(request.url) else None)
+        page.goto(address)
+        page.wait_for_selector("#data-file", timeout=WAIT)
+        yield page
+        assert errors == []
+        assert outside == []
+        browser.close()
+
+
+def leaves(url: str) -> bool:
+    """Whether a request goes to another machine."""
+    found = urlparse(url)
+    return found.scheme not in ("data", "blob") and found.hostname not in ("127.0.0.1", "localhost")
+
+
+def load(page: Any, file: Path) -> None:
+    page.set_input_files("#data-file input[type=file]", file)
+    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+
+
+def draft_key(page: Any) -> str:
+    page.wait_for_function("new URL(location).searchParams.get('draft')", timeout=WAIT)
+    return parse_qs(urlparse(page.url).query)["draft"][0]
+
+
+def test_an_uploaded_file_is_reported_damaged_measured_and_kept(page: Any, tmp_path: Path, workspace: Path):
+    file = tmp_path / "my lines.txt"
+    file.write_text("\n".join(make_sentences(300)), encoding="utf-8")
+    load(page, file)
+    assert "300 sentences from my" in page.inner_text("#data-report")
+    page.wait_for_selector("#data-lengths svg", timeout=60_000)
+    assert "no sentence is longer than 128" in page.inner_text("#data-lengths")
+    draft = find_draft(workspace, draft_key(page))
+    assert draft is not None and draft.table()["sentence"].to_pylist() == make_sentences(300)
+
+
+def test_a_reload_and_a_second_browser_show_the_same_text(page: Any, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(make_sentences(40)), encoding="utf-8")
+    load(page, file)
+    key = draft_key(page)
+    page.reload()
+    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    assert draft_key(page) == key
+    other = page.context.browser.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    assert "40 sentences from lines.txt" in other.inner_text("#data-report")
+
+
+def test_pasted_hostile_text_is_shown_as_text(page: Any):
+    page.get_by_role("tab", name="Paste text").click()
+    page.fill("#data-text textarea", "\n".join([HOSTILE, *make_sentences(30)]))
+    page.click("#data-paste")
+    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    seen = page.evaluate(WITHOUT_SPOKEN)
+    assert "onerror=window.hit=1" in seen and "${document.title}" in seen
+    page.wait_for_selector("#data-rows [data-row='0']", timeout=WAIT)
+    assert page.locator("#data-damaged img, #data-rows img, #data-report img").count() == 0
+    assert page.evaluate("window.hit") is None
+
+
+def test_the_damage_is_drawn_anew_and_follows_the_share(page: Any, tmp_path: Path):
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(make_sentences(40)), encoding="utf-8")
+    load(page, file)
+    before = page.inner_html("#data-damaged ol")
+    page.get_by_role("button", name="Damage again").click()
+    page.wait_for_function(
+        "before => document.querySelector('#data-damaged ol').innerHTML !== before", arg=before, timeout=WAIT
+    )
+    page.get_by_label("number input for Share of words").fill("0")
+    page.keyboard.press("Enter")
+    page.wait_for_function("!document.querySelector('#data-damaged ol .tok-deleted')", timeout=WAIT)
+
+
+def test_a_file_that_cannot_be_used_gets_a_sentence_in_the_page(page: Any, tmp_path: Path):
+    file = tmp_path / "nothing.txt"
+    file.write_text("\n\n", encoding="utf-8")
+    page.set_input_files("#data-file input[type=file]", file)
+    page.wait_for_selector("#data-report [role=alert]", timeout=WAIT)
+    assert "Traceback" not in page.inner_text("body")
+    assert not page.locator("#data-use").is_visible()
+
+
+def test_the_example_is_one_click_away_and_use_leads_to_train(page: Any):
+    page.get_by_role("tab", name="Example").click()
+    page.click("#data-take")
+    page.wait_for_selector("#data-use", timeout=WAIT)
+    page.click("#data-use")
+    page.wait_for_function(
+        "document.querySelector('#findings')?.innerText.includes('sentences')", timeout=WAIT
+    )
+    assert page.get_by_role("tab", name="Train").get_attribute("aria-selected") == "true"

@@ -1,0 +1,93 @@
+"""What the Data tab shows of a text, and what happens behind each of its doors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.conftest import make_sentences
+from tsdae_core.ui import doors, texts
+from tsdae_core.ui.drafts import find_draft, save_draft
+
+WISH = doors.Wish("file", None, None, "topics", None, None, False, 1, 5000)
+
+
+def test_the_histogram_counts_every_sentence_and_says_the_share_cut_off():
+    lengths = np.array([5] * 90 + [200] * 10)
+    seen = texts.histogram(lengths, 128, total=100)
+    assert sum(seen["counts"]) == 100
+    assert "10 % are cut off at 128" in seen["text"]
+    assert "no sentence is longer than 256" in texts.histogram(lengths, 256, total=100)["text"]
+
+
+def test_a_few_giants_do_not_squeeze_the_histogram_into_one_bar():
+    seen = texts.histogram(np.array([10] * 500 + [20] * 499 + [8000]), 128, total=5000)
+    assert seen["more"] and seen["width"] <= 2
+    assert "measured on 1,000 of 5,000" in seen["text"]
+
+
+def test_the_damage_preview_deletes_about_the_share_asked_for():
+    sentences = ["one two three four five six seven eight nine ten"] * 20
+    seen = texts.damaged(sentences, noise="delete", ratio=0.6, seed=3)
+    states = [token["s"] for tokens in seen["sentences"] for token in tokens]
+    assert 0.5 < states.count("deleted") / len(states) < 0.7
+    assert f"{states.count('deleted')} of 200 words" in seen["share"]
+    assert seen != texts.damaged(sentences, noise="delete", ratio=0.6, seed=4)
+
+
+def test_the_preview_is_spread_over_the_text_and_shows_labels_only_when_there_are_some(tmp_path: Path):
+    def table(label: str) -> pa.Table:
+        rows = range(1, 1001)
+        sentences = [f"sentence {row}" for row in rows]
+        return pa.table({"sentence": sentences, "line": pa.array(rows, pa.int64()), "label": [label] * 1000})
+
+    plain = texts.preview(save_draft(tmp_path, table(""), title="t"))
+    assert plain["headers"] == ["Line", "Sentence"]
+    assert [row[0] for row in plain["data"][:3]] == ["1", "11", "21"] and len(plain["data"]) == texts.SHOWN
+    assert texts.preview(save_draft(tmp_path, table("x"), title="t"))["headers"][-1] == "Label"
+
+
+def test_each_door_ends_as_a_draft_with_a_title_and_a_report(tmp_path: Path):
+    file = tmp_path / "mine.csv"
+    file.write_text("kind,text\n" + "\n".join(f"k,{text}" for text in make_sentences(30)), encoding="utf-8")
+    by_file = replace(WISH, path=str(file), column="text", label="kind")
+    by_text = replace(WISH, door="text", text="one line here\n\nanother line there")
+    by_example = replace(WISH, door="example")
+    expected = [("mine.csv", 30), ("pasted text", 2), ("Twelve topics", 1680)]
+    for wish, (title, count) in zip((by_file, by_text, by_example), expected, strict=True):
+        kept = doors.enter(tmp_path / "runs", wish)
+        found = find_draft(tmp_path / "runs", kept.key)
+        assert found is not None
+        assert (found.title, found.table().num_rows) == (title, count)
+        assert found.report
+
+
+def test_how_a_text_is_read_reaches_the_reader(tmp_path: Path):
+    wish = replace(WISH, door="text", text="One two three. Four five six.\nshort", split=True, shortest=2)
+    table = doors.enter(tmp_path, wish).table()
+    assert table["sentence"].to_pylist() == ["One two three.", "Four five six."]
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (replace(WISH, door="text", text=" \n"), "paste some lines"),
+        (replace(WISH, path=None), "choose one first"),
+        (replace(WISH, door="text", text="a b", longest=0), "longest length"),
+        (replace(WISH, door="example", example="../secret"), "no example"),
+    ],
+)
+def test_a_door_with_nothing_behind_it_says_so_in_one_sentence(tmp_path: Path, wish: doors.Wish, said: str):
+    with pytest.raises(ValueError, match=said):
+        doors.enter(tmp_path, wish)
+    assert not (tmp_path / ".drafts").exists()
+
+
+def test_a_file_that_cannot_be_read_offers_no_columns(tmp_path: Path):
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 torn")
+    assert doors.columns(str(tmp_path / "x.parquet")) == ([], None, doors.NO_LABEL)
+    assert doors.columns(None) == ([], None, doors.NO_LABEL)
