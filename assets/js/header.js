@@ -45,7 +45,6 @@ function draw() {
   if (document.title !== title) document.title = title;
   if (run.run !== undefined) inUrl("run", run.run);
   document.documentElement.tsdaeRun = run;
-  document.documentElement.toggleAttribute("data-run-active", !!run.active);
   document.dispatchEvent(new CustomEvent("tsdae-run", { detail: run }));
 }
 

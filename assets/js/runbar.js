@@ -81,6 +81,7 @@ function draw() {
   const known = !!run.run;
   empty.hidden = known || run.run === undefined;
   frame.hidden = !known;
+  frame.classList.toggle("runbar-active", !!run.active); // on a phone it then comes before the settings
   if (!known) return;
   const percent = run.percent;
   phase.replaceChildren(make("strong", `run-state state-${run.state}`, run.phase || run.word));
