@@ -157,3 +157,17 @@ def faithfulness(xy: np.ndarray, points: np.ndarray, *, k: int = 15) -> np.ndarr
     )  # (N, k), without oneself
     both = zip(points[:, :k].tolist(), near.tolist(), strict=True)
     return np.array([len(set(true) & set(shown)) / k for true, shown in both], dtype=np.float32)
+
+
+def neighbour_change(before: np.ndarray, after: np.ndarray, *, k: int = 10) -> np.ndarray:
+    """(N,) how much each point's k nearest changed: 0 when they are the same, 1 when none stayed (1 - Jaccard).
+
+    Args:
+        before, after: (N, k or more) rows, `neighbour_graph`'s by two encoders.
+        k: cut to what both have.
+    """
+    k = min(k, before.shape[1], after.shape[1])
+    kept = np.zeros(len(before))
+    for place in range(k):
+        kept += (before[:, place, None] == after[:, :k]).any(1)
+    return (1 - kept / (2 * k - kept)).astype(np.float32)

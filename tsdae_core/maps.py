@@ -13,7 +13,7 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tsdae_core import explore, launch
-from tsdae_core.map_layout import MapOptions, Told, faithfulness, neighbour_graph, pca, project, turned
+from tsdae_core.map_clusters import clusters, middles, names
+from tsdae_core.map_layout import (
+    MapOptions,
+    Told,
+    faithfulness,
+    neighbour_change,
+    neighbour_graph,
+    pca,
+    project,
+    turned,
+)
 from tsdae_core.runs import Job, Run, read_json, write_json
 
 MOST_POINTS = 50_000
@@ -48,6 +58,9 @@ class Map:
         total: sentences in the corpus; more than N when the map shows a sample.
         faithful: share of each point's 15 true nearest that are among its 15 nearest on the map, averaged; None before
             UMAP ends.
+        more: (N,) float32 columns by name, as far as they are known: "trust" is `faithful` of each point, "cluster" its
+            group (-1: none), "change" how many of its ten nearest are others than by the first encoder (0 to 1).
+        names: what the groups are called and where the names stand: dicts of text, x, y; largest group first.
     """
 
     rows: np.ndarray
@@ -55,6 +68,8 @@ class Map:
     kind: str
     total: int
     faithful: float | None
+    more: dict[str, np.ndarray] = field(default_factory=dict)
+    names: list[dict[str, Any]] = field(default_factory=list)
 
 
 def map_job(run: Run, systems: Sequence[str], workspace: Path, *, options: MapOptions = DEFAULTS) -> Job:
@@ -120,7 +135,7 @@ def kind_of(job: Job, place: int = 0) -> str:
 
 
 def facts_of(job: Job) -> dict[str, Any]:
-    """Beside the points: `total` sentences, `points` on the map; per finished encoder `faithful-PLACE`, `collapsed-PLACE`."""
+    """Beside the points: `total` sentences, `points` drawn; per finished encoder `faithful-`, `collapsed-`, `names-PLACE`."""
     return read_json(job.path / "facts.json")
 
 
@@ -130,17 +145,27 @@ def read_map(job: Job, place: int = 0) -> Map | None:
     if not kind:
         return None
     table, facts = pq.read_table(_points_path(job, kind, place)), facts_of(job)
-    xy = np.stack([table["x"].to_numpy(), table["y"].to_numpy()], axis=1).astype(np.float32)
-    faithful = facts.get(f"faithful-{place}") if kind == "umap" else None
-    return Map(table["row"].to_numpy(), xy, kind, int(facts.get("total", len(xy))), faithful)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    xy = np.stack([columns.pop("x"), columns.pop("y")], axis=1).astype(np.float32)
+    rows = columns.pop("row")
+    if (job.path / "change.npy").is_file():
+        columns["change"] = np.load(job.path / "change.npy")
+    if kind == "pca":
+        return Map(rows, xy, kind, int(facts.get("total", len(xy))), None, columns)
+    faithful, named = facts.get(f"faithful-{place}"), facts.get(f"names-{place}", [])
+    return Map(rows, xy, kind, int(facts.get("total", len(xy))), faithful, columns, named)
+
+
+def has_graph(job: Job, place: int = 0) -> bool:
+    """Whether the true neighbours by the encoder at `place` are known."""
+    return all(_graph_path(job, part, place).is_file() for part in ("points", "scores"))
 
 
 def read_graph(job: Job, place: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
     """Each point's true nearest others: points (N, k) by number on the map, and cosines (N, k); None before it is known."""
-    paths = [_graph_path(job, part, place) for part in ("points", "scores")]
-    if not all(path.is_file() for path in paths):
+    if not has_graph(job, place):
         return None
-    points, scores = (np.load(path, mmap_mode="r") for path in paths)
+    points, scores = (np.load(_graph_path(job, part, place), mmap_mode="r") for part in ("points", "scores"))
     return points, scores
 
 
@@ -169,23 +194,30 @@ def compute(job: Job) -> None:
         flat = pca(vectors[place])
         _write(job, "pca", place, rows=rows, xy=turned(flat, first) if place else flat)
         first = first if place else flat
-    before: np.ndarray | None = None
+    graphs = []
     for place, system in enumerate(systems):
-        name = f" of {encoder_words(system)}"
-        points, scores = neighbour_graph(
-            vectors[place], GRAPH, progress=_teller(job, f"Nearest neighbours{name}")
-        )
-        _save(_graph_path(job, "points", place), points.astype(np.int32))
-        _save(_graph_path(job, "scores", place), scores.astype(np.float32))
-        job.write_status(phase=f"Preparing UMAP{name}", step=0, total=0)
-        tell = _teller(job, f"UMAP{name}, epoch")
-        before = project(vectors[place], points, scores, options=options, init=before, on_epoch=tell)
+        tell = _teller(job, f"Nearest neighbours by {encoder_words(system)}")
+        graphs.append(neighbour_graph(vectors[place], GRAPH, progress=tell))
+        _save(_graph_path(job, "points", place), graphs[place][0].astype(np.int32))
+        _save(_graph_path(job, "scores", place), graphs[place][1].astype(np.float32))
+    if len(graphs) > 1:
+        _save(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
+    drawn = [texts[row] for row in rows]
+    xy: np.ndarray | None = None
+    for place, (system, (points, scores)) in enumerate(zip(systems, graphs, strict=True)):
+        job.write_status(phase=f"Preparing UMAP of {encoder_words(system)}", step=0, total=0)
+        tell = _teller(job, f"UMAP of {encoder_words(system)}, epoch")
+        xy = project(vectors[place], points, scores, options=options, init=xy, on_epoch=tell)
+        job.write_status(phase=f"Naming the groups of {encoder_words(system)}", step=0, total=0)
+        trust, groups = faithfulness(xy, points), clusters(xy)
+        named = zip(names(drawn, groups), middles(xy, groups).tolist(), strict=True)
         facts = {
-            f"faithful-{place}": float(faithfulness(before, points).mean()),
+            f"faithful-{place}": float(trust.mean()),
             f"collapsed-{place}": bool(scores.min() > COLLAPSED),
+            f"names-{place}": [{"text": text, "x": x, "y": y} for text, (x, y) in named],
         }
         write_json(job.path / "facts.json", facts_of(job) | facts)
-        _write(job, "umap", place, rows=rows, xy=before)
+        _write(job, "umap", place, rows=rows, xy=xy, trust=trust, cluster=groups.astype(np.float32))
     job.write_status(state="finished", phase="Map drawn", step=0, total=0)
 
 
@@ -229,9 +261,9 @@ def _save(path: Path, array: np.ndarray) -> None:
     temporary.replace(path)
 
 
-def _write(job: Job, kind: str, place: int, *, rows: np.ndarray, xy: np.ndarray) -> None:
+def _write(job: Job, kind: str, place: int, *, rows: np.ndarray, xy: np.ndarray, **more: np.ndarray) -> None:
     temporary = job.path / f".{kind}-{place}.parquet"
-    pq.write_table(pa.table({"row": rows, "x": xy[:, 0], "y": xy[:, 1]}), temporary)
+    pq.write_table(pa.table({"row": rows, "x": xy[:, 0], "y": xy[:, 1], **more}), temporary)
     temporary.replace(_points_path(job, kind, place))
 
 

@@ -1,6 +1,7 @@
 /* Search results: one column per encoder, the same sentence linked across them.
 
-   props.value is {columns: [{title, note, hits: [{row, rank, score, sentence, label}]}], message, query}. Pressing a hit
+   props.value is {columns: [{title, note, hits: [{row, rank, score, sentence, label, there}]}], message, error, examples,
+   waiting, query, run}; `there` is the hit's place in the other column among all sentences. Pressing a hit or an example
    triggers 'pick' with {sentence}. Text enters through textContent only. */
 
 const make = (tag, className, text) => {
@@ -9,44 +10,48 @@ const make = (tag, className, text) => {
   if (text !== undefined) node.textContent = text;
   return node;
 };
+const inDirection = (node) => ((node.dir = "auto"), node);
+const number = (value) => Number(value).toLocaleString("en-US");
 const frame = make("section", "near");
 element.replaceChildren(frame);
 
-/* How a hit's rank differs from its rank in the other column. */
+/* How a hit's place differs from its place in the other column: [word, explanation, kind]. */
 function change(hit, other) {
-  if (!other) return null;
-  const there = other.hits.find((one) => one.row === hit.row);
-  if (!there) return ["new", `not among the first ${other.hits.length} of ${other.title}`, "up"];
-  const moved = there.rank - hit.rank;
-  if (!moved) return ["same", `rank ${there.rank} in ${other.title} too`, "same"];
-  return [moved > 0 ? `up ${moved}` : `down ${-moved}`, `rank ${there.rank} in ${other.title}`, moved > 0 ? "up" : "down"];
+  if (hit.there === undefined || !other) return null;
+  const place = `place ${number(hit.there)} by ${other.title.toLowerCase()}`;
+  if (hit.there > other.hits.length) return [`new, was ${number(hit.there)}`, place, "up"];
+  const moved = hit.there - hit.rank;
+  if (!moved) return ["same place", place, "same"];
+  return [moved > 0 ? `up ${moved}` : `down ${-moved}`, place, moved > 0 ? "up" : "down"];
 }
 
-function item(hit, other, lowest, highest) {
+/* The base comes first in time: there a hit did not move, it is only not kept. */
+function fate(hit, other) {
+  if (hit.there === undefined || !other) return null;
+  const place = `place ${number(hit.there)} by ${other.title.toLowerCase()}`;
+  return hit.there > other.hits.length ? [`lost, now ${number(hit.there)}`, place, "down"] : [`kept at ${hit.there}`, place, "same"];
+}
+
+function item(hit, moved, highest) {
   const button = make("button", "near-hit");
   button.type = "button";
   button.dataset.row = hit.row;
   button.title = "Search with this sentence";
-  button.append(make("span", "near-rank", String(hit.rank)));
   const middle = make("span", "near-middle");
-  const text = make("span", "near-text", hit.sentence);
-  text.dir = "auto";
-  middle.append(text);
   const facts = make("span", "near-facts");
   const bar = make("span", "near-bar");
   const part = make("span", "near-part");
-  part.style.width = `${Math.max(2, Math.round((100 * (hit.score - lowest)) / Math.max(1e-6, highest - lowest)))}%`;
+  part.style.width = `${Math.max(2, Math.round((100 * Math.max(0, hit.score)) / highest))}%`;
   bar.append(part);
   facts.append(bar, make("span", "near-score", hit.score.toFixed(3)));
-  if (hit.label) facts.append(make("span", "near-label", hit.label));
-  const moved = change(hit, other);
+  if (hit.label) facts.append(inDirection(make("span", "near-label", hit.label)));
   if (moved) {
     const chip = make("span", `near-move near-${moved[2]}`, moved[0]);
     chip.title = moved[1];
     facts.append(chip);
   }
-  middle.append(facts);
-  button.append(middle);
+  middle.append(inDirection(make("span", "near-text", hit.sentence)), facts);
+  button.append(make("span", "near-rank", String(hit.rank)), middle);
   button.addEventListener("click", () => trigger("pick", { sentence: hit.sentence }));
   for (const kind of ["mouseenter", "focus"]) button.addEventListener(kind, () => link(hit.row, true));
   for (const kind of ["mouseleave", "blur"]) button.addEventListener(kind, () => link(hit.row, false));
@@ -57,28 +62,55 @@ function link(row, on) {
   for (const node of frame.querySelectorAll(`[data-row="${row}"]`)) node.classList.toggle("near-linked", on);
 }
 
+function column(one, other, highest) {
+  const box = make("div", "near-column");
+  const head = make("h3", "", one.title);
+  if (one.note) head.append(make("small", "", one.note));
+  box.append(head);
+  const base = /base/i.test(one.title);
+  for (const hit of one.hits) box.append(item(hit, base ? fate(hit, other) : change(hit, other), highest));
+  if (base) box.classList.add("near-base");
+  return box;
+}
+
+function waiting(title) {
+  const box = make("div", "near-column");
+  box.append(make("h3", "", title), ...Array.from({ length: 10 }, () => make("div", "near-skeleton watch-waiting")));
+  return box;
+}
+
+function empty({ message, error, examples }) {
+  const box = make("div", "watch-empty near-empty");
+  box.append(make("p", error ? "near-error" : "", message));
+  if (error) box.setAttribute("role", "alert");
+  if (examples?.length) {
+    const list = make("div", "near-try");
+    list.append(make("span", "watch-more", "Try one of its sentences:"));
+    for (const sentence of examples) {
+      const button = inDirection(make("button", "watch-button", sentence));
+      button.type = "button";
+      button.addEventListener("click", () => trigger("pick", { sentence }));
+      list.append(button);
+    }
+    box.append(list);
+  }
+  return box;
+}
+
 function draw() {
   const value = props.value || {};
-  frame.replaceChildren();
-  if (value.message) {
-    frame.append(make("p", value.error ? "near-message near-error" : "near-message", value.message));
+  const columns = value.columns || [];
+  if (!columns.length) {
+    frame.replaceChildren(empty(value));
     return;
   }
-  const columns = value.columns || [];
-  const scores = columns.flatMap((column) => column.hits.map((hit) => hit.score));
-  const lowest = Math.min(0, ...scores);
-  const highest = Math.max(...scores, 0.01);
+  const highest = Math.max(0.01, ...columns.flatMap((one) => one.hits.map((hit) => hit.score)));
   const grid = make("div", "near-grid");
-  columns.forEach((column, place) => {
-    const box = make("div", "near-column");
-    const head = make("h3", "", column.title);
-    if (column.note) head.append(make("small", "", column.note));
-    box.append(head);
-    const other = columns.length === 2 ? columns[1 - place] : null;
-    column.hits.forEach((hit) => box.append(item(hit, other, lowest, highest)));
-    grid.append(box);
-  });
-  frame.append(grid);
+  columns.forEach((one, place) => grid.append(column(one, columns.length === 2 ? columns[1 - place] : null, highest)));
+  if (value.waiting) grid.append(waiting(value.waiting));
+  const kept = columns.length === 2 ? columns[0].hits.filter((hit) => hit.there <= columns[1].hits.length).length : null;
+  const words = kept === null ? "" : `${kept} of ${columns[0].hits.length} are the same by both. Bars show cosine similarity; point at a sentence to see where the other encoder has it.`;
+  frame.replaceChildren(grid, make("p", "watch-more near-foot", words));
 }
 
 draw();

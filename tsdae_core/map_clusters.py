@@ -1,0 +1,86 @@
+"""Groups of points on a map and what to call them: HDBSCAN on the picture, names from a group's own distinctive words.
+
+Legend: N points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+UNCLUSTERED = -1
+WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Japanese, Chinese: words are not told apart by spaces, so pairs of characters stand for them."""
+
+
+def clusters(xy: np.ndarray) -> np.ndarray:
+    """(N,) int16: each point's group on the map (N, 2), largest first, and -1 for points between the groups."""
+    from sklearn.cluster import HDBSCAN  # noqa: PLC0415 (slow to import, and most of the app works without)
+
+    smallest = max(8, len(xy) // 100)
+    if len(xy) < 3 * smallest:
+        return np.full(len(xy), UNCLUSTERED, np.int16)
+    found = HDBSCAN(min_cluster_size=smallest, min_samples=8, cluster_selection_method="leaf", copy=True).fit(
+        xy
+    )
+    numbers, counts = np.unique(found.labels_[found.labels_ >= 0], return_counts=True)
+    renamed = np.full(len(numbers) + 1, UNCLUSTERED, np.int16)  # the last place stands for -1
+    renamed[numbers[np.argsort(-counts, kind="stable")]] = np.arange(len(numbers))
+    return renamed[found.labels_]
+
+
+def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3) -> list[str]:
+    """What tells each group from the others: its `words` most distinctive words, joined by commas.
+
+    Class-based TF-IDF (Grootendorst 2022): how often a word stands in the group, times log(1 + words per group / how
+    often it stands anywhere). A word counts once per sentence, so that one sentence cannot name a group.
+
+    Args:
+        texts: N sentences.
+        groups: (N,) `clusters`'.
+        words: per name.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
+
+    count = int(groups.max()) + 1 if len(groups) else 0
+    if not count:
+        return []
+    spaceless = sum(bool(WITHOUT_SPACES.search(text)) for text in texts) > len(texts) / 3
+    kind: dict[str, Any] = (
+        {"analyzer": "char", "ngram_range": (2, 2)} if spaceless else {"token_pattern": r"\b[^\W\d_]\w+\b"}
+    )
+    counter = CountVectorizer(binary=True, max_features=50_000, dtype=np.float32, **kind)
+    try:
+        seen = counter.fit_transform(texts)  # (N, words)
+    except ValueError:  # nothing but numbers and signs
+        return [f"group {number + 1}" for number in range(count)]
+    within = np.stack(
+        [np.asarray(seen[groups == number].sum(0))[0] for number in range(count)]
+    )  # (groups, words)
+    everywhere = np.maximum(np.asarray(seen.sum(0))[0], 1)
+    share = within / np.maximum(within.sum(1, keepdims=True), 1)
+    weight = share * np.log1p(within.sum() / count / everywhere)
+    vocabulary = counter.get_feature_names_out()
+    return [_name(vocabulary, row, words) or f"group {number + 1}" for number, row in enumerate(weight)]
+
+
+def _name(vocabulary: np.ndarray, weight: np.ndarray, words: int) -> str:
+    chosen: list[str] = []
+    for place in np.argsort(-weight)[: 4 * words]:
+        word = str(vocabulary[place]).strip()
+        alike = any(word in other or other in word for other in chosen)  # "crash, crashes" says one thing
+        if weight[place] > 0 and word and not alike:
+            chosen.append(word)
+    return ", ".join(chosen[:words])
+
+
+def middles(xy: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Where each group's name stands: the point of the group that is nearest to its median, (groups, 2)."""
+    places = []
+    for number in range(int(groups.max()) + 1 if len(groups) else 0):
+        own = xy[groups == number]
+        places.append(own[np.abs(own - np.median(own, axis=0)).sum(1).argmin()])
+    return np.array(places, dtype=np.float32).reshape(-1, 2)

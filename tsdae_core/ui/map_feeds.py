@@ -1,0 +1,216 @@
+"""What the map's component asks for: how far the map is, its points, and sentences on demand.
+
+The browser calls these directly: runs and maps are only ever looked up, every argument is checked, and an error is an
+answer ({"error": ...}), not an exception. A map is named by its job's name, an encoder by its place in the map.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.ui.rebuild import has_model
+
+MOST_SELECTED = 2000
+"""Sentences handed out at once."""
+
+NEAREST = 10
+CATEGORIES = 24
+TITLES = {"base": "Base", "trained": "Trained"}
+
+
+def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
+    """The server functions; from JavaScript `await server.card(run, map, place, point)`."""
+
+    def state(asked: list[Any]) -> Any:
+        return _safely(lambda run: _state(workspace, run), workspace, asked)
+
+    def columns(asked: list[Any]) -> Any:
+        return _safely(_columns, workspace, asked)
+
+    def layout(asked: list[Any]) -> Any:
+        return _safely(_layout, workspace, asked)
+
+    def card(asked: list[Any]) -> Any:
+        return _safely(_card, workspace, asked)
+
+    def sentences(asked: list[Any]) -> Any:
+        return _safely(_sentences, workspace, asked)
+
+    return [state, columns, layout, card, sentences]
+
+
+def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
+    given = asked if isinstance(asked, list) else [asked]  # a single argument arrives bare
+    try:
+        run = find_run(workspace, str(given[0]))
+        return act(run, *given[1:])
+    except (ValueError, IndexError, TypeError, OSError) as error:
+        return {"error": str(error)}
+
+
+def systems_of_run(run: Run) -> dict[str, str]:
+    """The encoders on the map of a run: the base, then the trained one as soon as there is one."""
+    base = {"base": f"base:{run.name}"}
+    return base | {"trained": run.name} if has_model(run) else base
+
+
+def job_of(workspace: Path, run: Run) -> Job:
+    """The map of the run as it is now."""
+    from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    return maps.map_job(run, list(systems_of_run(run).values()), workspace)
+
+
+def _state(workspace: Path, run: Run) -> dict[str, Any]:
+    """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture."""
+    from tsdae_core import maps  # noqa: PLC0415
+
+    job = job_of(workspace, run)
+    said = job.status()
+    drawn = [one for one in [job, *maps.map_jobs(run)] if maps.kind_of(one)]
+    shown = drawn[0] if drawn else job
+    facts = maps.facts_of(shown)
+    layouts = [
+        {
+            "which": "base" if system.startswith("base:") else "trained",
+            "title": TITLES["base" if system.startswith("base:") else "trained"],
+            "kind": maps.kind_of(shown, place),
+            "faithful": facts.get(f"faithful-{place}"),
+            "collapsed": facts.get(f"collapsed-{place}"),
+        }
+        for place, system in enumerate(maps.systems_of(shown))
+    ]
+    return {key: said.get(key) for key in ("state", "phase", "step", "total", "error")} | {
+        "map": shown.name if drawn else "",
+        "stale": bool(drawn) and shown.name != job.name,
+        "layouts": layouts,
+        "points": facts.get("points"),
+        "sentences": facts.get("total"),
+        "trained": has_model(run),
+    }
+
+
+def _find(run: Run, key: Any) -> Job:
+    from tsdae_core import maps  # noqa: PLC0415
+
+    for job in maps.map_jobs(run):
+        if job.name == key:
+            return job
+    raise ValueError("this map is gone; press Draw map")
+
+
+def _columns(run: Run, key: Any) -> dict[str, Any]:
+    """What the points can be coloured by: labels with their counts, and lengths in words."""
+    job = _find(run, key)
+    rows, _ = _opened(job, 0, _edition(job, 0))
+    table = _table(run).take(rows)
+    names, places, counts = _largest(np.array([str(label or "") for label in table["label"].to_pylist()]))
+    words = np.array([len(text.split()) for text in table["sentence"].to_pylist()], dtype=np.float32)
+    return {
+        "labels": names,
+        "counts": counts,
+        "label": _packed(places.astype(np.uint8)),
+        "words": _packed(words),
+    }
+
+
+def _largest(labels: np.ndarray, most: int = CATEGORIES) -> tuple[list[str], np.ndarray, list[int]]:
+    """Label names, most frequent first, beyond `most` joined to "other"; each point's place among them; how many have it."""
+    found, numbers = np.unique(labels, return_counts=True)
+    order = [str(found[place]) for place in np.argsort(-numbers, kind="stable")]
+    if order == [""]:
+        return [], np.zeros(len(labels)), []
+    shown = order if len(order) <= most else [*order[: most - 1], f"{len(order) - most + 1:,} others"]
+    place_of = {name: min(place, len(shown) - 1) for place, name in enumerate(order)}
+    places = np.array([place_of[str(label)] for label in labels])
+    counts = np.bincount(places, minlength=len(shown)).tolist()
+    return [name or "no label" for name in shown], places, counts
+
+
+def _layout(run: Run, key: Any, place: int) -> dict[str, Any]:
+    """Coordinates by one encoder as binary columns, and per point what is known of it."""
+    from tsdae_core import maps  # noqa: PLC0415
+
+    found = maps.read_map(_find(run, key), int(place))
+    if found is None:
+        raise ValueError("this map has no picture yet")
+    more = {name: _packed(column) for name, column in found.more.items()}
+    return {
+        "kind": found.kind,
+        "x": _packed(found.xy[:, 0]),
+        "y": _packed(found.xy[:, 1]),
+        "names": found.names,
+    } | more
+
+
+def _packed(column: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(column).tobytes()).decode("ascii")
+
+
+def _card(run: Run, key: Any, place: int, point: int) -> dict[str, Any]:
+    """One sentence with its label and its true nearest, by their numbers on the map."""
+    job = _find(run, key)
+    rows, graph = _opened(job, int(place), _edition(job, int(place)))
+    point, table, near = _checked(point, len(rows)), _table(run), []
+    if graph is not None:
+        for other, score in zip(graph[0][point][:NEAREST], graph[1][point][:NEAREST], strict=True):
+            near.append(
+                _sentence(table, int(rows[other])) | {"point": int(other), "score": round(float(score), 4)}
+            )
+    return _sentence(table, int(rows[point])) | {"point": point, "near": near, "known": graph is not None}
+
+
+def _sentences(run: Run, key: Any, points: list[int]) -> Any:
+    """The sentences of some points, at most `MOST_SELECTED`."""
+    job = _find(run, key)
+    rows, _ = _opened(job, 0, _edition(job, 0))
+    table = _table(run)
+    return [_sentence(table, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
+
+
+def _checked(point: Any, count: int) -> int:
+    if not 0 <= int(point) < count:
+        raise ValueError("there is no such point on this map")
+    return int(point)
+
+
+def _sentence(table: Any, row: int) -> dict[str, Any]:
+    return {
+        "sentence": table["sentence"][row].as_py(),
+        "label": table["label"][row].as_py() or "",
+        "line": table["line"][row].as_py(),
+    }
+
+
+def _edition(job: Job, place: int) -> str:
+    """Changes when more of the map is known."""
+    from tsdae_core import maps  # noqa: PLC0415
+
+    return f"{maps.kind_of(job, place)}-{maps.has_graph(job, place)}"
+
+
+@lru_cache(maxsize=8)
+def _opened(job: Job, place: int, edition: str) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+    from tsdae_core import maps  # noqa: PLC0415
+
+    found = maps.read_map(job, place)
+    if found is None:
+        raise ValueError("this map has no picture yet")
+    return found.rows, maps.read_graph(job, place)
+
+
+def _table(run: Run) -> pa.Table:
+    return _kept_table(run, run.corpus_path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _kept_table(run: Run, changed: int) -> pa.Table:
+    return run.corpus()
