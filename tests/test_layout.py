@@ -34,7 +34,7 @@ LEVELS = [
         "refused",
     ],
     ["batches", "families", "devices", "sources", "vocabulary"],
-    ["model", "storage", "decoding", "rebuild", "probes", "checkpoints"],
+    ["model", "storage", "generation", "pieces", "decoding", "rebuild", "probes", "checkpoints"],
     ["steps", "preflight", "explore", "maps", "map_layout", "train"],
     ["ui"],
     ["__main__"],

@@ -151,7 +151,9 @@ def _new_run(args: argparse.Namespace) -> Run:
 
 def _refuse(config: TrainConfig, table: Any) -> None:
     from tsdae_core import preflight
+    from tsdae_core.devices import check_devices
 
+    check_devices(config.devices)
     for finding in preflight.check(config, table):
         if finding.level == "error":
             raise ValueError(finding.text)

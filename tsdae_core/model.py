@@ -219,13 +219,24 @@ class TSDAE(nn.Module):
         wanted = batch.target_mask[:, 1:].bool()  # (B, T-1): the positions that have a next token
         states = self.decode(vector, batch.target[:, :-1])[wanted]  # (N, H)
         labels = self.local(batch.target[:, 1:][wanted])  # (N,)
-        losses = F.cross_entropy(
-            self.scores(states).float(), labels, reduction="sum" if reduction == "sum" else "none"
-        )
+        scores = self._choosable(self.scores(states).float(), labels)  # (N, V)
+        losses = F.cross_entropy(scores, labels, reduction="sum" if reduction == "sum" else "none")
         if reduction == "sentence":
             rows = torch.arange(len(wanted), device=wanted.device)[:, None].expand_as(wanted)[wanted]
             return torch.zeros(len(wanted), device=losses.device).index_add_(0, rows, losses)
         return losses
+
+    def _choosable(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """Scores (N, V) without the tokens that the decoder never learnt to choose from, a label's own excepted.
+
+        A model trained on its corpus's tokens and loaded whole would else be charged for tokens it was never asked about.
+        """
+        if self._remap is not None or not self.facts.vocabulary:
+            return scores
+        left_out = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+        left_out[torch.tensor(self.facts.vocabulary, device=scores.device)] = False
+        own = scores.gather(1, labels[:, None])
+        return scores.masked_fill(left_out, -torch.inf).scatter(1, labels[:, None], own)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The summed loss () of a batch and the vectors (B, H) of its damaged sentences."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,11 @@ from torch import Tensor
 from tsdae_core import storage
 from tsdae_core.alignment import align, kept_share, recovered_share, tokens_json
 from tsdae_core.batches import Batch, build_cache, pad
+from tsdae_core.generation import generate, special
 from tsdae_core.model import TSDAE
 from tsdae_core.noise import damage, generator
+from tsdae_core.pieces import pieces_of
 from tsdae_core.runs import Run
-
-CLOSING = frozenset(".,;:!?)]}%'’”")
-OPENING = frozenset("([{‘“")
 
 
 def newest_model(run: Run) -> Path:
@@ -59,70 +59,6 @@ def load_model(run: Run, *, step: int | None = None) -> TSDAE:
 @lru_cache(maxsize=3)
 def _loaded(folder: Path, changed: int) -> TSDAE:
     return storage.load(folder, device="cuda" if torch.cuda.is_available() else "cpu")
-
-
-@torch.inference_mode()
-def generate(
-    model: TSDAE, vectors: Tensor, *, num_beams: int = 1, max_tokens: int | None = None
-) -> list[list[int]]:
-    """The sentences that the decoder writes from vectors (B, H): greedily, or the best of `num_beams` by mean log-probability.
-
-    Returns:
-        B lists of token ids without special tokens.
-    """
-    prefix, suffix = _special(model)
-    limit = max_tokens or model.facts.max_length - len(prefix) - len(suffix)
-    beams = max(1, num_beams)
-    count = len(vectors)
-    memory = vectors.repeat_interleave(beams, dim=0)  # (B*K, H)
-    ids = torch.tensor([prefix] * len(memory), device=vectors.device)  # (B*K, T)
-    total = torch.full((count, beams), -torch.inf, device=vectors.device)  # (B, K) log-probability so far
-    total[:, 0] = 0.0
-    done = torch.zeros(len(memory), dtype=torch.bool, device=vectors.device)  # (B*K,)
-    lengths = torch.ones(len(memory), device=vectors.device)
-    first_row = torch.arange(count, device=vectors.device)[:, None] * beams  # (B, 1)
-    end = suffix[0]
-    for _ in range(limit + 1):
-        states = model.decode(memory, ids)[:, -1]  # (B*K, H)
-        logs, tokens = _next(
-            model, states
-        )  # (B*K, V) log-probabilities and the token ids that they belong to
-        logs = logs.masked_fill(done[:, None], -torch.inf)
-        where_end = int((tokens == end).nonzero()[0])
-        logs[:, where_end] = logs[:, where_end].masked_fill(done, 0.0)
-        joint = (total.view(-1, 1) + logs).view(count, -1)  # (B, K*V)
-        total, best = joint.topk(beams, dim=1)  # (B, K)
-        rows = (first_row + best // logs.shape[1]).view(-1)
-        written = tokens[best % logs.shape[1]].view(-1)
-        ids = torch.cat([ids[rows], written[:, None]], dim=1)
-        lengths = lengths[rows] + (~done[rows]).float()
-        done = done[rows] | (written == end)
-        if done.all():
-            break
-    chosen = (total / lengths.view(count, beams)).argmax(dim=1)  # (B,)
-    best_rows = ids.view(count, beams, -1)[torch.arange(count), chosen.cpu()]
-    return [_until(row[len(prefix) :], end)[:limit] for row in best_rows.tolist()]
-
-
-def _special(model: TSDAE) -> tuple[list[int], list[int]]:
-    cache = build_cache(["a"], model.tokenizer, max_length=16)
-    return cache.prefix, cache.suffix
-
-
-def _next(model: TSDAE, states: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probabilities (B, V) of the next token among those the model was trained to choose from, and their ids (V,)."""
-    scores = model.scores(states).float()
-    chosen = model.facts.vocabulary
-    if not chosen:
-        return scores.log_softmax(-1), torch.arange(scores.shape[1], device=scores.device)
-    tokens = torch.tensor(chosen, device=scores.device)
-    if scores.shape[1] != len(tokens):  # all rows are loaded; only the trained ones may be chosen
-        scores = scores[:, tokens]
-    return scores.log_softmax(-1), tokens
-
-
-def _until(ids: list[int], end: int) -> list[int]:
-    return ids[: ids.index(end)] if end in ids else ids
 
 
 @dataclass(frozen=True)
@@ -231,7 +167,7 @@ def rebuild(
 
 @torch.inference_mode()
 def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[str, Any]]:
-    prefix, suffix = _special(model)
+    prefix, suffix = special(model)
     pad_id = model.tokenizer.pad_token_id
     noisy, noisy_mask = pad([prefix + one.noisy + suffix for one in damaged], pad_id)
     target, target_mask = pad([prefix + one.ids + suffix for one in damaged], pad_id)
@@ -270,15 +206,9 @@ def _shown(model: TSDAE, one: Damaged, written: list[int], loss: float) -> dict[
     shown = tokens_json(texts, ["deleted" if away else "kept" for away in gone], glued)
     for token, word in zip(shown, one.word, strict=True):
         token["w"] = word
-    inserted = [bool(place < 0) for place in one.kept for _ in _tokens_of(one, place)]
-    pieces = pieces_of(names(one.noisy))
     return {
         "original": shown,
-        "damaged": tokens_json(
-            [text for text, _ in pieces],
-            ["invented" if new else "kept" for new in inserted],
-            [glue for _, glue in pieces],
-        ),
+        "damaged": _damaged_shown(model, one),
         "rebuilt": tokens_json(
             [text for text, _ in pieces_of(rebuilt)], states, [glue for _, glue in pieces_of(rebuilt)]
         ),
@@ -291,41 +221,25 @@ def _shown(model: TSDAE, one: Damaged, written: list[int], loss: float) -> dict[
     }
 
 
-def _tokens_of(one: Damaged, place: int) -> list[int]:
-    return (
-        one.inserted[place]
-        if place < 0
-        else [t for t, word in zip(one.ids, one.word, strict=True) if word == place]
+def _damaged_shown(model: TSDAE, one: Damaged) -> list[dict[str, Any]]:
+    """What the encoder sees: kept words as they stand in the source, words that the noise put in as vocabulary entries."""
+    tokens: list[dict[str, Any]] = []
+    for at, place in enumerate(one.kept):
+        if place < 0:
+            texts = pieces_of(model.tokenizer.convert_ids_to_tokens(one.inserted[place]))
+            tokens += tokens_json(
+                [text for text, _ in texts], ["invented"] * len(texts), [glue for _, glue in texts]
+            )
+            continue
+        spans = [span for span, word in zip(one.spans, one.word, strict=False) if word == place]
+        follows = at > 0 and one.kept[at - 1] == place - 1 and _ends(one, place - 1) == spans[0][0]
+        glued = [follows, *(first == last for (_, last), (first, _) in pairwise(spans))]
+        tokens += tokens_json([one.text[a:b] for a, b in spans], ["kept"] * len(spans), glued)
+    return tokens
+
+
+def _ends(one: Damaged, word: int) -> int:
+    """Where a word ends in the source text."""
+    return max(
+        (last for (_, last), number in zip(one.spans, one.word, strict=False) if number == word), default=-1
     )
-
-
-def pieces_of(tokens: Sequence[str]) -> list[tuple[str, bool]]:
-    """Vocabulary entries as readable text, each with whether no space stands before it.
-
-    WordPiece marks what continues a word ("##ing"), byte-level BPE and SentencePiece mark what begins one ("Ġthe", "▁the").
-    """
-    marked = any(token[:1] in ("Ġ", "▁") for token in tokens)
-    pieces: list[tuple[str, bool]] = []
-    for place, token in enumerate(tokens):
-        if token.startswith("##"):
-            pieces.append((token[2:], True))
-        elif marked:
-            text = _bytes_to_text(token.lstrip("Ġ▁")) if "Ġ" in "".join(tokens) else token.lstrip("▁")
-            pieces.append((text or " ", place > 0 and token[:1] not in ("Ġ", "▁")))
-        else:
-            after_open = place > 0 and tokens[place - 1] in OPENING
-            pieces.append((token, place > 0 and (token in CLOSING or after_open)))
-    return pieces
-
-
-def _bytes_to_text(token: str) -> str:
-    """Undo byte-level BPE's stand-in characters, which matter for everything but ASCII."""
-    if token.isascii():
-        return token
-    stand_ins = {chr(c): c for c in [*range(33, 127), *range(161, 173), *range(174, 256)]}
-    others = [byte for byte in range(256) if byte not in stand_ins.values()]
-    stand_ins |= {chr(256 + place): byte for place, byte in enumerate(others)}
-    try:
-        return bytes(stand_ins[letter] for letter in token).decode("utf-8", "replace")
-    except KeyError:
-        return token

@@ -1,0 +1,123 @@
+"""The command line: the whole job without the page, and one sentence with exit code 2 for wrong input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from tests.conftest import make_sentences
+from tsdae_core.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> tuple[Path, Path]:
+    """A workspace with a trained run named "cli", and the text file it was trained on."""
+    folder = tmp_path_factory.mktemp("cli")
+    text = folder / "notes.txt.gz"
+    text.write_bytes(gzip.compress("\r\n".join(make_sentences(120)).encode("utf-16")))
+    workspace = folder / "work"
+    options = {
+        "--workspace": workspace, "--name": "cli", "--base-model": tiny_model_folder, "--max-steps": 20,
+        "--batch_size": 8, "--precision": "fp32", "--devices": "cpu", "--max-length": 32, "--vocabulary": "corpus",
+        "--learning-rate": "1e-3",
+    }  # fmt: skip
+    code = main(["train", str(text), *(str(part) for pair in options.items() for part in pair)])
+    assert code == 0
+    return workspace, text
+
+
+def test_training_leaves_a_run_that_is_listed(trained: tuple[Path, Path], capsys: Any) -> None:
+    workspace, _ = trained
+    assert main(["runs", "--workspace", str(workspace), "--json"]) == 0
+    [run] = json.loads(capsys.readouterr().out)
+    assert (run["name"], run["state"], run["step"], run["total"]) == ("cli", "finished", 20, 20)
+    assert main(["runs", "--workspace", str(workspace)]) == 0
+    assert "cli" in capsys.readouterr().out
+
+
+def test_embedding_equals_the_exported_encoder(trained: tuple[Path, Path], tmp_path: Path) -> None:
+    workspace, text = trained
+    output = tmp_path / "vectors.npy"
+    assert main(["embed", "cli", str(text), str(output), "--workspace", str(workspace)]) == 0
+    assert main(["export", "cli", str(tmp_path / "taken"), "--workspace", str(workspace)]) == 0
+    theirs = SentenceTransformer(str(tmp_path / "taken"), device="cpu").encode(
+        make_sentences(120), normalize_embeddings=True
+    )
+    np.testing.assert_allclose(np.load(output), theirs, atol=1e-5)
+
+
+def test_reconstructing_prints_original_damaged_and_rebuilt(trained: tuple[Path, Path], capsys: Any) -> None:
+    workspace, _ = trained
+    command = ["reconstruct", "cli", "--sentence", "The cat sees a dog.", "--workspace", str(workspace)]
+    assert main(command) == 0
+    assert "rebuilt" in capsys.readouterr().out
+    assert main([*command, "--json", "--num-beams", "3"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert row["source"] == "The cat sees a dog."
+
+
+def test_searching_lists_the_nearest_sentences_best_first(trained: tuple[Path, Path], capsys: Any) -> None:
+    workspace, text = trained
+    query = make_sentences(120)[7]
+    command = ["search", "cli", str(text), query, "-k", "4", "--json", "--workspace", str(workspace)]
+    assert main(command) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["sentence"] == query
+    assert rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    assert len(rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["train"], "give a corpus"),
+        (["train", "nowhere.txt"], "nowhere.txt"),
+        (["train", "{text}", "--max-steps", "none"], "max_steps must be a whole number"),
+        (
+            ["train", "{text}", "--noise-ratio", "60"],
+            "noise_ratio must be at least 0 and at most 0.95; got 60",
+        ),
+        (["train", "{text}", "--base-model", "no/such/model"], "no/such/model"),
+        (["train", "{text}", "--base-model", "{base}", "--devices", "cuda:9"], "cuda:9"),
+        (["train", "{text}", "--text-column", "body"], "body"),
+        (["train", "{text}", "--colour", "red"], "unrecognized arguments"),
+        (["train", "--resume", "ghost"], "there is no run 'ghost'"),
+        (["reconstruct", "ghost", "--sentence", "a"], "there is no run 'ghost'"),
+        (["search", "ghost/none", "{text}", "a"], "ghost/none"),
+        (["embed", "cli", "{text}", "out.txt"], ".npy or .parquet"),
+        (["export", "cli", "{folder}"], "already there"),
+        (["dance"], "invalid choice"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_code_two(
+    trained: tuple[Path, Path],
+    tiny_model_folder: Path,
+    arguments: list[str],
+    sentence: str,
+    capsys: Any,
+    monkeypatch: Any,
+) -> None:
+    workspace, text = trained
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    filled = [
+        part.format(text=text, base=tiny_model_folder, folder=workspace) if "{" in part else part
+        for part in arguments
+    ]
+    if arguments[0] != "dance":
+        filled += ["--workspace", str(workspace)]
+    try:
+        code = main(filled)
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr().err
+    assert code == 2, said
+    assert sentence in said
+    assert "Traceback" not in said
+    assert len(said.strip().splitlines()[-1]) < 700

@@ -1,0 +1,145 @@
+"""Sentences rebuilt from vectors: what is shown is what the model saw and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conftest import make_sentences
+from tsdae_core.batches import special_tokens
+from tsdae_core.generation import generate
+from tsdae_core.model import TSDAE
+from tsdae_core.pieces import pieces_of
+from tsdae_core.rebuild import rebuild
+from tsdae_core.storage import from_base, load, save
+
+
+@pytest.fixture
+def model(tiny_model_folder: Path) -> TSDAE:
+    torch.manual_seed(5)
+    return from_base(str(tiny_model_folder), max_length=32).eval()
+
+
+def text_of(tokens: list[dict]) -> str:
+    return "".join(
+        ("" if token["g"] or not place else " ") + token["t"] for place, token in enumerate(tokens)
+    )
+
+
+def test_the_original_is_shown_as_typed_and_the_damaged_one_holds_its_kept_words(model: TSDAE) -> None:
+    source = "The cat doesn't paint, my friend (at night)!"
+    [shown] = rebuild(model, [source], seed=3)
+    assert text_of(shown["original"]) == source
+    kept = [token["t"] for token in shown["original"] if token["s"] == "kept"]
+    assert [token["t"] for token in shown["damaged"]] == kept
+    assert 0 < len(kept) < len(shown["original"])
+
+
+def test_a_word_left_out_by_hand_is_the_one_that_is_missing(model: TSDAE) -> None:
+    [shown] = rebuild(model, ["the cat sees a dog"], deleted=[{1, 2}])
+    assert [token["t"] for token in shown["damaged"]] == ["the", "a", "dog"]
+    assert [token["s"] for token in shown["original"]] == ["kept", "deleted", "deleted", "kept", "kept"]
+
+
+def test_no_space_stands_before_a_word_whose_neighbour_was_deleted(model: TSDAE) -> None:
+    [shown] = rebuild(model, ["the cat."], deleted=[{1}])
+    assert text_of(shown["damaged"]) == "the ."
+
+
+def test_the_same_seed_damages_alike_and_another_differently(model: TSDAE) -> None:
+    sentences = make_sentences(8)
+    first, again, other = (
+        [one["damaged"] for one in rebuild(model, sentences, seed=seed)] for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("noise", ["swap", "mask", "replace", "add"])
+def test_words_that_the_noise_put_in_are_marked(model: TSDAE, noise: str) -> None:
+    [shown] = rebuild(
+        model, ["the old baker carries two green apples before lunch"], noise=noise, ratio=0.9, seed=1
+    )
+    states = {token["s"] for token in shown["damaged"]}
+    assert ("invented" in states) == (noise != "swap")
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_a_sentence_without_words_is_refused(model: TSDAE, text: str) -> None:
+    with pytest.raises(ValueError, match="type at least one word"):
+        rebuild(model, [text])
+
+
+def mean_log_probability(model: TSDAE, vector: torch.Tensor, ids: list[int]) -> float:
+    """Of a written sentence and its end, given the vector."""
+    prefix, suffix = special_tokens(model.tokenizer)
+    whole = torch.tensor([prefix + ids + suffix])
+    with torch.no_grad():
+        logs = model.scores(model.decode(vector[None], whole[:, :-1])[0]).log_softmax(-1)
+    return float(logs.gather(1, whole[0, 1:, None]).mean())
+
+
+def test_one_beam_writes_the_likeliest_token_every_time(model: TSDAE) -> None:
+    torch.manual_seed(0)
+    vector = torch.randn(1, model.hidden_size) * 3
+    prefix, suffix = special_tokens(model.tokenizer)
+    ids = list(prefix)
+    for _ in range(6):
+        with torch.no_grad():
+            token = int(model.scores(model.decode(vector, torch.tensor([ids]))[0, -1:]).argmax())
+        if token == suffix[0]:
+            break
+        ids.append(token)
+    assert generate(model, vector, max_tokens=6) == [ids[len(prefix) :]]
+
+
+def test_beams_find_likelier_sentences_than_greed_does(model: TSDAE) -> None:
+    torch.manual_seed(0)
+    with torch.no_grad():
+        model.transformer.get_output_embeddings().bias[special_tokens(model.tokenizer)[1][0]] += (
+            0.5  # sentences end
+        )
+        for layer in model.bottleneck:
+            layer.output.weight.mul_(20)
+    vectors = torch.randn(12, model.hidden_size) * 3
+    greedy, beams = (generate(model, vectors, num_beams=beams, max_tokens=6) for beams in (1, 8))
+    gains = [
+        mean_log_probability(model, vector, wide) - mean_log_probability(model, vector, narrow)
+        for vector, narrow, wide in zip(vectors, greedy, beams, strict=True)
+    ]
+    assert sum(gains) > 0
+    assert greedy != beams
+
+
+def test_a_model_trained_on_its_corpus_tokens_tells_the_same_loss_and_text_after_it_is_loaded(
+    model: TSDAE, tmp_path: Path
+) -> None:
+    sentences = make_sentences(30)
+    ids = {token for text in sentences for token in model.tokenizer(text)["input_ids"]}
+    model.restrict(torch.tensor(sorted(ids | {0, 4})))
+    before = rebuild(model, sentences[:5])
+    save(model, tmp_path / "saved")
+    after = rebuild(load(tmp_path / "saved"), sentences[:5])
+    assert [one["loss"] for one in after] == pytest.approx([one["loss"] for one in before], abs=1e-3)
+    assert [one["text"] for one in after] == [one["text"] for one in before]
+    [unknown] = rebuild(load(tmp_path / "saved"), ["zebra zigzag"])
+    assert unknown["loss"] < 100, "a word outside the corpus has a finite loss"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (["don", "'", "t", "stop", "##ping", "!"], "don' t stopping!"),
+        (["ĠThe", "Ġcat", "s", "."], "The cats."),
+        (["▁The", "▁cat", "s"], "The cats"),
+        (["Ġna", "Ã¯", "ve"], "naïve"),
+    ],
+)
+def test_vocabulary_entries_read_as_text(tokens: list[str], text: str) -> None:
+    pieces = pieces_of(tokens)
+    assert (
+        "".join(("" if glued or not place else " ") + piece for place, (piece, glued) in enumerate(pieces))
+        == text
+    )
