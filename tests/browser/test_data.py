@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+import pyarrow as pa
 import pytest
 
 from tests.conftest import make_sentences
+from tsdae_core.config import TrainConfig
+from tsdae_core.runs import create_run, delete_run
 from tsdae_core.ui import LAUNCH, build_app
 from tsdae_core.ui.drafts import find_draft
 
@@ -147,3 +150,19 @@ def test_the_example_is_one_click_away_and_use_leads_to_train(page: Any):
         "document.querySelector('#findings')?.innerText.includes('sentences')", timeout=WAIT
     )
     assert page.get_by_role("tab", name="Train").get_attribute("aria-selected") == "true"
+
+
+def test_a_run_made_after_the_page_was_built_is_shown_without_an_error(
+    page: Any, workspace: Path, address: str
+):
+    sentences = make_sentences(30)
+    table = pa.table({"sentence": sentences, "line": pa.array(range(30), pa.int64()), "label": [""] * 30})
+    run = create_run(workspace, TrainConfig(), table, name="later")
+    for step in range(1, 20):
+        run.append_metrics({"step": step, "loss": 5.0, "lr": 1e-5})
+    try:
+        page.goto(f"{address}?run=later&tab=train")
+        page.wait_for_selector("#chart .watch-plot .main-svg", timeout=WAIT)
+        assert page.locator("[data-testid=toast-body]").count() == 0
+    finally:
+        delete_run(run)

@@ -10,7 +10,7 @@ import gradio as gr
 from tsdae_core.ui import data, header, rebuild, search, train
 from tsdae_core.ui import map as map_tab
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
-from tsdae_core.ui.shell import LIGHT, QUIET, Shell
+from tsdae_core.ui.shell import LIGHT, QUIET, Picker, Shell
 from tsdae_core.ui.theme import THEME
 
 TABS = {
@@ -41,7 +41,7 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
         choices = header.run_choices(workspace)
         with gr.Row(elem_id="header"):
             gr.HTML(_brand(), elem_id="brand", apply_default_css=False)
-            picker = gr.Dropdown(
+            picker = Picker(
                 choices,
                 value=choices[0][1],
                 label="Run",

@@ -15,6 +15,20 @@ LIGHT: dict[str, Any] = QUIET | {"queue": False}
 """Options of events that answer so fast, or come so often, that they need no place in the queue."""
 
 
+class Picker(gr.Dropdown):
+    """A dropdown whose value is taken as the browser sends it.
+
+    The list of runs changes while events of the old list are on their way; Gradio would refuse them with an error.
+    Whoever uses the value looks it up with `find_run`.
+    """
+
+    is_template = True
+
+    def preprocess(self, payload: Any) -> str:
+        """The chosen run's name; "" for anything that is none."""
+        return payload if isinstance(payload, str) else ""
+
+
 @dataclass(frozen=True)
 class Shell:
     """What a tab's `build` is given.
