@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +196,54 @@ def test_token_lengths_count_special_tokens_and_nothing_is_cut(tiny_model_folder
     drawn = token_lengths(many, tiny_model_folder, sample=100, seed=1)
     assert drawn.shape == (100,)
     assert drawn.tolist() == token_lengths(many, tiny_model_folder, sample=100, seed=1).tolist()
+
+
+OTHERS = {
+    "cp866": RUSSIAN,
+    "iso8859_5": RUSSIAN,
+    "iso8859_2": POLISH,
+    "cp1253": "Σήμερα ο καιρός είναι καλός και πάμε στο πάρκο.\nΔιάβασε το βιβλίο σε ένα βράδυ.\n",
+    "cp1254": "Bugün hava çok güzel, parka yürüyüşe gidiyoruz.\nÇocuk bahçede şişman bir kedi gördü, ağaç yeşildi.\n",
+    "cp1255": "היום מזג האוויר יפה ואנחנו הולכים לפארק.\nאיפה הספרייה בבקשה?\n",
+    "cp1256": "الطقس جميل اليوم ونحن ذاهبون إلى الحديقة.\nأين المكتبة من فضلك؟\n",
+    "cp874": "วันนี้อากาศดีมากเราไปเดินเล่นที่สวน\nห้องสมุดอยู่ที่ไหนครับ\n",
+    "big5": "今天天氣很好，我們去公園散步。\n請問圖書館在哪裡？他昨天買了一本書。\n",
+    "iso2022_jp": JAPANESE,
+    "mac_roman": GERMAN,
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("codec", OTHERS)
+def test_rarer_encodings_give_the_same_text(tmp_path: Path, codec: str, end: str) -> None:
+    data = OTHERS[codec].replace("\n", end).encode(codec)
+    assert texts(read_corpus(write(tmp_path, "a.txt", data))) == OTHERS[codec].split("\n")[:-1]
+
+
+def test_duplicates_are_known_across_chunks_and_the_first_label_stays(tmp_path: Path) -> None:
+    rows = [f"sentence number {i % 60_000}\t{i // 60_000}" for i in range(150_000)]
+    path = write(tmp_path, "a.tsv", "\n".join(["text\tlabel", *rows]))
+    corpus = read_corpus(path, ReadOptions(text_column="text", label_column="label"))
+    assert (corpus.report.kept, corpus.report.duplicate) == (60_000, 90_000)
+    assert set(labels(corpus)) == {"0"}
+
+
+@pytest.mark.slow
+def test_a_million_lines_are_read_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(
+            f"line {i} of a long file, with the words that a line has\n" for i in range(1_000_000)
+        )
+    code = (
+        "import resource, sys, sentencex, charset_normalizer, pathlib\n"
+        "from tsdae_core.corpus import read_corpus\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "before = peak()\n"
+        "corpus = read_corpus(pathlib.Path(sys.argv[1]))\n"
+        "print(corpus.report.kept, peak() - before, corpus.table.nbytes >> 20)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    kept, more, table = map(int, done.stdout.split())
+    assert kept == 1_000_000
+    assert more < 2 * table + 150, f"{more} MiB more at the peak for a table of {table} MiB"

@@ -271,3 +271,82 @@ def test_a_text_file_with_the_same_tabs_in_each_line_is_a_table(tmp_path: Path) 
     assert texts(read_corpus(table))[0] == "sentence number 0"
     text = write(tmp_path, "b.txt", "one\ttab here\nnone here\nnone there\n")
     assert texts(read_corpus(text))[0] == "one tab here"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        (
+            "a.txt",
+            "id\tone (1, 6)\nid\ttwo (2, 6)\nie\tthree (3, 6)\n",
+            ["one (1, 6)", "two (2, 6)", "three (3, 6)"],
+        ),
+        ("a.dat", "text,label\none two,a\nthree four,b\nfive six,a\n", ["one two", "three four", "five six"]),
+        ("a.txt", "text,label\none two,a\n", ["text,label", "one two,a"]),
+        ("a.dat", '["one two", "three four"]', ["one two", "three four"]),
+        ("a.txt", "[ANN] new release\n[BUG] broken thing\n", ["[ANN] new release", "[BUG] broken thing"]),
+        ("a.txt", "[1] a footnote\n[2] another one\n", ["[1] a footnote", "[2] another one"]),
+    ],
+)
+def test_the_content_decides_where_the_name_does_not(
+    tmp_path: Path, name: str, data: str, expected: list[str]
+) -> None:
+    assert texts(read_corpus(write(tmp_path, name, data))) == expected
+
+
+def test_quotes_spelled_with_a_backslash_are_quotes(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", 'text,label\n"he said \\"hi, you\\" to me",a\nsecond line of it,b\n')
+    assert texts(read_corpus(path)) == ['he said "hi, you" to me', "second line of it"]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (
+            '{"text": {"0": "one two", "1": "three four"}, "label": {"0": "a", "1": "b"}}',
+            ["one two", "three four"],
+        ),
+        ('{"a1": {"title": "one two"}, "a2": {"title": "three four"}}', ["one two", "three four"]),
+        ('{"android": {"a1": "one two"}, "gis": {"b1": "three four"}}', ["one two", "three four"]),
+        ('{"a1": "one two", "a2": "three four"}', ["one two", "three four"]),
+        ('{"text": "one two", "label": "a"}', ["one two"]),
+        ('["one two", null, {"a": 1}, "three four"]', ["one two", "three four"]),
+    ],
+)
+def test_json_of_other_shapes_is_read(tmp_path: Path, data: str, expected: list[str]) -> None:
+    assert texts(read_corpus(write(tmp_path, "a.json", data))) == expected
+
+
+def test_bytes_in_parquet_are_text_and_broken_ones_are_counted(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": pa.array([b"one two", b"th\xffree", None])}), tmp_path / "a.parquet")
+    corpus = read_corpus(tmp_path / "a.parquet")
+    assert texts(corpus) == ["one two", "th\ufffdree"]
+    assert (corpus.report.undecodable, corpus.report.blank) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"<!DOCTYPE html><html><body>Hi</body></html>", "web page"),
+        (b'<?xml version="1.0"?><a>Hi</a>', "XML"),
+        (np.arange(5000, dtype="<i4").tobytes(), "not text"),
+        (np.random.default_rng(0).integers(0, 200, 5000).astype("<i2").tobytes(), "not text"),
+    ],
+)
+def test_what_only_looks_like_text_is_refused(tmp_path: Path, data: bytes, found: str) -> None:
+    with pytest.raises(ValueError, match=found):
+        read_corpus(write(tmp_path, "a.txt", data))
+
+
+def test_a_file_without_line_ends_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="line of more than 16,777,216 characters"):
+        read_corpus(write(tmp_path, "a.txt", b"word " * 5_000_000))
+
+
+def test_malformed_lines_are_told_by_number(tmp_path: Path) -> None:
+    lines = ['{"text": "one two"}', "no json", '{"other": 1}'] + [f'{{"text": "line {i}"}}' for i in range(4)]
+    report = read_corpus(write(tmp_path, "a.jsonl", "\n".join(lines)), ReadOptions(text_column="text")).report
+    assert (report.malformed, report.kept, report.lines) == (1, 5, 7)
+    assert report.malformed_lines == [2]
+    assert any("line 2" in said for said in report.sentences())
+    assert report.as_dict()["malformed_lines"] == [2]

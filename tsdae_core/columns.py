@@ -86,6 +86,14 @@ def find_layout(lines: Sequence[str], *, prefer: str | None = None, header: bool
     return Layout(best.delimiter, best.width, best.even, has_header(rows) if header is None else header)
 
 
+def is_named_table(lines: Sequence[str]) -> bool:
+    """Whether lines of a file without a telling name are a table: even rows below usual names of columns."""
+    layout = find_layout(lines)
+    first = next((cells for _, cells in read_rows(iter(lines), layout) if cells), [])
+    known = {*TEXT_NAMES, *LABEL_NAMES, *OTHER_NAMES}
+    return layout.width > 1 and layout.header and any(cell.strip().lower() in known for cell in first)
+
+
 def read_rows(lines: Iterator[str], layout: Layout) -> Iterator[Row]:
     """Rows with the line each begins on; a blank line is a row of no cells."""
     ahead: list[str] = []
@@ -144,11 +152,13 @@ def _join(line: str, ahead: list[str], lines: Iterator[str], layout: Layout) -> 
 
 def _strict(text: str, delimiter: str) -> list[str] | None:
     """The cells of one complete row; None if a quote is open or closes before the end of its cell."""
-    try:
-        rows = list(csv.reader([text], delimiter=delimiter, strict=True))
-    except csv.Error:
-        return None
-    return rows[0] if len(rows) == 1 else None
+    for spelled in (text, text.replace('\\"', '""')):  # some programs write \" for "" inside quotes
+        try:
+            rows = list(csv.reader([spelled], delimiter=delimiter, strict=True))
+        except csv.Error:
+            continue
+        return rows[0] if len(rows) == 1 else None
+    return None
 
 
 def _is_open(text: str, delimiter: str) -> bool:

@@ -5,11 +5,10 @@ Nothing is dropped in silence: every line of a file is in exactly one count of t
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 from tsdae_core import columns
 from tsdae_core.readers import Source, open_source, open_text
 from tsdae_core.report import Report
-from tsdae_core.sentences import count_words, lost_halves, normalise
+from tsdae_core.sentences import Seen, count_words, lost_halves, normalise
 
 SCHEMA = pa.schema([("sentence", pa.string()), ("line", pa.int64()), ("label", pa.string())])
 CHUNK = 50_000
@@ -93,7 +92,8 @@ def peek(path: Path, *, rows: int = 5) -> Peek:
 def read_corpus(path: Path, options: ReadOptions = ReadOptions()) -> Corpus:
     """The sentences of a file: txt, csv, tsv, jsonl, json or parquet, also gzipped.
 
-    A million lines are read in pieces; besides the result only 8 bytes per sentence are kept, to know duplicates.
+    A million lines are read in pieces; besides the result only 16 bytes per sentence are kept, to know duplicates.
+    A JSON file that is not JSON lines is held in memory as a whole while it is read.
 
     Raises:
         ValueError: in one sentence, for a file that cannot be used, an unknown column, or when no sentence is left.
@@ -187,6 +187,8 @@ def _read(source: Source, options: ReadOptions, name: str) -> Corpus:
     table = _collect(_rows(source, places, report), options, report)
     report.undecodable += source.lost
     if not report.kept:
+        if not report.lines:
+            raise ValueError(f"no sentence is left of {name}: it holds no text")
         read = f"{report.lines:,} {'sentence' if report.split else 'line'}{'' if report.lines == 1 else 's'} read"
         raise ValueError(f"no sentence is left of {name}: {read}; {' '.join(report.dropped())}")
     return Corpus(table, report)
@@ -210,6 +212,8 @@ def _rows(source: Source, places: list[int], report: Report) -> Iterator[tuple[i
         if cells is None or (cells and cells[0] is None):
             report.malformed += 1
             report.lines += 1
+            if len(report.malformed_lines) < 5:
+                report.malformed_lines.append(number)
         else:
             text, label = (cells[0] or "") if cells else "", cells[1] if len(cells) > 1 else None
             yield number, text, label
@@ -218,10 +222,17 @@ def _rows(source: Source, places: list[int], report: Report) -> Iterator[tuple[i
 def _collect(rows: Iterable[tuple[int, str, str | None]], options: ReadOptions, report: Report) -> pa.Table:
     """The table of the sentences that are kept; every other one is counted in the report."""
     split = _splitter(options.language) if options.split_sentences else None
-    kept = _keep(rows, options, report, split=split)
+    candidates = _candidates(rows, options, report, split=split)
+    seen = Seen()
     batches = []
-    while chunk := list(islice(kept, CHUNK)):
-        sentences, numbers, labels = zip(*chunk, strict=True)
+    while chunk := list(islice(candidates, CHUNK)):
+        fresh = seen.new([sentence for sentence, _, _ in chunk])
+        kept = int(fresh.sum())
+        report.kept += kept
+        report.duplicate += len(chunk) - kept
+        if not kept:
+            continue
+        sentences, numbers, labels = zip(*compress(chunk, fresh), strict=True)
         arrays = [
             pa.array(sentences, pa.string()),
             pa.array(numbers, pa.int64()),
@@ -231,14 +242,14 @@ def _collect(rows: Iterable[tuple[int, str, str | None]], options: ReadOptions, 
     return pa.Table.from_batches(batches, schema=SCHEMA)
 
 
-def _keep(
+def _candidates(
     rows: Iterable[tuple[int, str, str | None]],
     options: ReadOptions,
     report: Report,
     *,
     split: Callable[[str], Iterable[str]] | None,
 ) -> Iterator[tuple[str, int, str | None]]:
-    seen: set[int] = set()
+    """What is neither blank nor of the wrong length; the rest is counted."""
     for number, raw, label in rows:
         text = normalise(raw)
         report.undecodable += lost_halves(raw)
@@ -250,17 +261,8 @@ def _keep(
                 report.too_long += 1
             elif options.min_words > 1 and count_words(sentence) < options.min_words:
                 report.too_short += 1
-            elif (key := _key(sentence)) in seen:
-                report.duplicate += 1
             else:
-                seen.add(key)
-                report.kept += 1
                 yield sentence, number, (normalise(label) or None) if label else None
-
-
-def _key(sentence: str) -> int:
-    """64 bits of a sentence: among a million, two fall together once in forty million corpora."""
-    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "little")
 
 
 def _splitter(language: str) -> Callable[[str], Iterable[str]]:

@@ -44,6 +44,8 @@ _LIKELY = {
     "euc_jp": "EUC-JP",
     "cp1251": "Windows-1251",
     "koi8_r": "KOI8-R",
+    "iso8859_5": "ISO 8859-5",
+    "cp866": "DOS 866",
     "cp1250": "Windows-1250",
     "iso8859_2": "ISO 8859-2",
     "cp1253": "Windows-1253",
@@ -58,6 +60,26 @@ _LIKELY = {
     "cp850": "DOS 850",
 }
 """Encodings that are guessed, and their names for a person."""
+_WEST, _EAST = "äöüßéèêëàâçñáíóúãõåøæœîïôûù«»’“”–", "ąćęłńóśźżáčďéěíňřšťúůýžäöüßőűâîăţş„’“”–"
+_CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєў«»№–"
+_USUAL = {
+    "cp1252": _WEST,
+    "mac_roman": _WEST,
+    "cp850": _WEST,
+    "cp1250": _EAST,
+    "iso8859_2": _EAST,
+    "cp1251": _CYRILLIC,
+    "koi8_r": _CYRILLIC,
+    "iso8859_5": _CYRILLIC,
+    "cp866": _CYRILLIC,
+    "cp1253": "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώ",
+    "cp1254": "çğıöşüâîû’“”–",
+    "cp1255": "אבגדהוזחטיכלמנסעפצקרשתםןץףך",
+    "cp1257": "āčēģīķļņšūžąęėįųõäöü",
+}
+"""Small letters and signs beyond ASCII that a text in such an encoding is full of."""
+LONGEST_LINE = 1 << 24
+"""Characters of a line; without a limit a file without line ends would be held in memory as a whole."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +116,8 @@ def find_encoding(open_file: Open, given: str | None = None) -> Encoding:
     _refuse_binary(start)
     sound, unsound, sample = _count_utf8(open_file)
     if not unsound:
+        if not sound and b"\x1b$" in start and b"\x1b(" in start:  # escapes that switch to Japanese and back
+            return Encoding("iso2022_jp", _LIKELY["iso2022_jp"])
         return Encoding("utf-8", "UTF-8")
     if sound >= 10 * unsound:
         return Encoding("utf-8", "UTF-8 with broken bytes")
@@ -123,14 +147,28 @@ def decode(
 
 
 def lines(pieces: Iterator[str]) -> Iterator[str]:
-    """Lines without their ends: LF or CRLF; a lone CR ends a line only when the first piece has no LF at all."""
+    """Lines without their ends: LF or CRLF; a lone CR ends a line only when the first piece has no LF at all.
+
+    Raises:
+        ValueError: for a line of more than `LONGEST_LINE` characters.
+    """
     first = next(pieces, "")
     end = "\n" if "\n" in first or "\r" not in first.rstrip("\r") else "\r"
-    rest = ""
+    waiting: list[str] = []  # the start of a line that has not ended yet
     for piece in _chain(first, pieces):
-        *whole, rest = (rest + piece).split(end)
+        waiting.append(piece)
+        if end not in piece:
+            if sum(map(len, waiting)) > LONGEST_LINE:
+                raise ValueError(
+                    f"the file has a line of more than {LONGEST_LINE:,} characters; a corpus has one sentence or "
+                    "paragraph per line"
+                )
+            continue
+        *whole, rest = "".join(waiting).split(end)
+        waiting = [rest]
         for line in whole:
             yield line[:-1] if line.endswith("\r") else line
+    rest = "".join(waiting)
     if rest:
         yield rest[:-1] if rest.endswith("\r") else rest
 
@@ -185,12 +223,12 @@ def _is_utf16(start: bytes, codec: str) -> bool:
     text = start.decode(codec, "replace")
     if text.count(LOST) > 1:  # the sample may cut a pair of surrogates in two
         return False
-    if nul >= 0.4 * len(upper):
-        return True
+    shown = sum(character.isprintable() or character in "\r\n\t\u3000\xa0\ufeff" for character in text)
+    if shown <= 0.97 * len(text):  # numbers in two or four bytes, or text with a stray NUL
+        return False
     spaces = sum(text.count(space) for space in " \n\u3000\u3001\u3002\uff0c")
-    shown = sum(character.isprintable() or character in "\r\n\t\u3000" for character in text)
-    return (
-        spaces * 200 > len(text) and shown > 0.97 * len(text) and (not _is_utf8(start) or _is_binary(start))
+    return nul >= 0.4 * len(upper) or (
+        spaces * 200 > len(text) and (not _is_utf8(start) or _is_binary(start))
     )
 
 
@@ -257,7 +295,8 @@ def _high_lines(block: bytes, room: int) -> bytes:
 def _guess(sample: bytes) -> Encoding:
     """charset-normalizer's best guess among encodings in use.
 
-    Its guesses for a short text tie often, and then the earlier in `_LIKELY` is taken.
+    It often finds several as good for a short text: then the letters decide that are usual in each, and after that
+    the order in `_LIKELY`.
     """
     found = list(from_bytes(sample, cp_isolation=list(_LIKELY), enable_fallback=False))
     if not found:
@@ -265,7 +304,25 @@ def _guess(sample: bytes) -> Encoding:
             "the encoding of the file could not be found; save it as UTF-8, or name its encoding"
         )
     best = found[0]
-    equal = [one for one in found if one.chaos <= best.chaos and one.coherence >= best.coherence - 0.02]
-    codecs_of = {name for one in equal for name in (one.encoding, *one.could_be_from_charset)}
-    codec = next((name for name in _LIKELY if name in codecs_of), best.encoding)
+    if best.encoding in _USUAL:
+        near = [one for one in found if one.chaos <= best.chaos + 0.1]
+        fits = {name: one.coherence for one in near for name in (one.encoding, *one.could_be_from_charset)}
+        codec = max(
+            (name for name in _LIKELY if name in fits),
+            key=lambda name: (_usual_share(sample, name), round(fits[name], 1)),
+            default="",
+        )
+    else:
+        equal = [one for one in found if one.chaos <= best.chaos and one.coherence >= best.coherence - 0.02]
+        names = {name for one in equal for name in (one.encoding, *one.could_be_from_charset)}
+        codec = next((name for name in _LIKELY if name in names), "")
+    codec = codec or best.encoding
     return Encoding(codec, _LIKELY.get(codec, codec))
+
+
+def _usual_share(sample: bytes, codec: str) -> float:
+    """The share of usual letters among all that is beyond ASCII and no capital letter."""
+    text = sample.decode(codec, "replace")
+    others = [character for character in text if not character.isascii() and not character.isupper()]
+    usual = _USUAL.get(codec, "")
+    return round(sum(character in usual for character in others) / max(1, len(others)), 2)

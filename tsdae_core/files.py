@@ -80,6 +80,10 @@ def refuse_known(path: Path, start: bytes, opener: Open) -> None:
         kind = _kind_of_zip(opener)
     elif len(start) >= 512 and start[257:262] == b"ustar":
         kind = "a tar archive"
+    elif start.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
+        kind = "a web page"
+    elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<?xml"):
+        kind = "an XML file"
     elif start.startswith(b"\x1f\x8b"):
         kind = "a file that is gzipped twice"
     if kind:

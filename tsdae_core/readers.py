@@ -10,6 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tsdae_core import columns, json_rows
-from tsdae_core.encodings import Encoding, decode, find_encoding, lines, spread_lines
+from tsdae_core.encodings import LOST, Encoding, decode, find_encoding, lines, spread_lines
 from tsdae_core.files import ACCEPTED, Open, ending, opener_of, refuse_known
 from tsdae_core.json_rows import Cell
 
@@ -27,6 +28,10 @@ SAMPLE_ROWS = 1000
 """Rows that are looked at to choose columns."""
 PREVIEW_ROWS = 50
 SAMPLE_LINES = 3000
+
+TABLES = ("csv", "tsv", "tab", "psv")
+PLAIN = ("txt", "text", "md", "log")
+"""Endings of files in which a comma is only a comma."""
 
 Row = tuple[int, Sequence[Cell] | None]
 """A line or row number counted from 1, and its cells: none for a blank line, None for a malformed one."""
@@ -86,7 +91,8 @@ def open_source(path: Path, *, encoding: str | None = None, header: bool | None 
     try:
         found = find_encoding(opener, encoding)
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+        told = str(error)
+        raise ValueError(told if told.startswith(path.name) else f"{path.name}: {told}") from error
     if kind == "json":
         whole = _json(path, opener, found)
         if whole is not None:
@@ -94,7 +100,16 @@ def open_source(path: Path, *, encoding: str | None = None, header: bool | None 
     first = _first_lines(opener, found)
     if kind in ("jsonl", "ndjson", "json") or json_rows.looks_like_lines(first):
         return _json_lines(path, opener, found, first=first)
-    if kind in ("csv", "tsv", "tab", "psv") or _has_even_tabs(first):
+    if kind not in TABLES and json_rows.looks_like_list(first):
+        with suppress(ValueError):
+            whole = _json(path, opener, found)
+            if whole is not None:
+                return whole
+    if kind in TABLES:
+        return _table(opener, found, kind, first=first, header=header)
+    if _has_even_tabs(first):
+        return _table(opener, found, "tsv", first=first, header=header)
+    if kind not in PLAIN and columns.is_named_table(first):
         return _table(opener, found, kind, first=first, header=header)
     source = Source(
         "text, one sentence per line", found.name, ["text"], _plain_sample(first), lambda places: iter(())
@@ -266,12 +281,14 @@ def _parquet(path: Path, opener: Open) -> Source:
 
     def read(places: Sequence[int]) -> Iterator[Row]:
         wanted = [names[place] for place in places]
-        number = 0
+        raw = any(_is_raw(table.schema_arrow.field(name).type) for name in wanted)
+        number, source.lost = 0, 0
         try:
             for batch in table.iter_batches(50_000, columns=list(dict.fromkeys(wanted))):
                 cells = [_strings(batch.column(name)) for name in wanted]
                 for row in zip(*cells, strict=True):
                     number += 1
+                    source.lost += sum(cell.count(LOST) for cell in row) if raw else 0
                     yield number, row
         except pa.ArrowException as error:
             raise ValueError(
@@ -283,8 +300,19 @@ def _parquet(path: Path, opener: Open) -> Source:
         if sample
         else []
     )
-    return Source("parquet", "", names, rows, read)
+    source = Source("parquet", "", names, rows, read)
+    return source
 
 
 def _strings(column: pa.Array) -> list[str]:
-    return ["" if cell is None else cell for cell in column.cast(pa.string()).to_pylist()]
+    """Any column as text; bytes are taken for UTF-8."""
+    if _is_raw(column.type):
+        cells = column.to_pylist()
+        return ["" if cell is None else cell.decode("utf-8", "replace") for cell in cells]
+    with suppress(pa.ArrowException):
+        return ["" if cell is None else cell for cell in column.cast(pa.string()).to_pylist()]
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
+
+
+def _is_raw(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)

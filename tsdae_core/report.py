@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from tsdae_core.encodings import LOST
 
@@ -11,7 +12,8 @@ from tsdae_core.encodings import LOST
 class Report:
     """What was found in a file: lines = blank + duplicate + too_short + too_long + malformed + kept.
 
-    With sentences split, `lines` counts sentences, and a blank or malformed line counts as one.
+    With sentences split, `lines` counts sentences, and a blank or malformed line counts as one. `undecodable` counts
+    characters; `malformed_lines` holds the numbers of the first few.
     """
 
     format: str
@@ -28,6 +30,11 @@ class Report:
     malformed: int = 0
     kept: int = 0
     undecodable: int = 0
+    malformed_lines: list[int] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
 
     def sentences(self) -> list[str]:
         """The report in plain English, one sentence per item."""
@@ -41,12 +48,14 @@ class Report:
 
     def dropped(self) -> list[str]:
         """What was not kept, and what was lost: one sentence per reason that occurs."""
+        numbers = ", ".join(f"{number:,}" for number in self.malformed_lines)
+        where = f" ({'line' if self.malformed == 1 else 'first at'} {numbers})" if numbers else ""
         reasons = [
             (self.blank, "blank", "blank"),
             (self.duplicate, "a duplicate of an earlier one", "duplicates of earlier ones"),
             (self.too_short, "too short", "too short"),
             (self.too_long, "too long", "too long"),
-            (self.malformed, "malformed and left out", "malformed and left out"),
+            (self.malformed, f"malformed and left out{where}", f"malformed and left out{where}"),
         ]
         said = [
             f"{self._count(number)} {f'was {one}' if number == 1 else f'were {many}'}."

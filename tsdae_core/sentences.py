@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tsdae_core.encodings import LOST
 
@@ -40,3 +45,26 @@ def count_words(text: str) -> int:
 def lost_halves(text: str) -> int:
     """Halves of characters, as a broken JSON escape leaves them: they cannot be written as UTF-8."""
     return 0 if text.isascii() else len(_SURROGATE.findall(text))
+
+
+class Seen:
+    """Knows sentences again by 128-bit digests: 16 bytes each, and no two of a million fall together by chance."""
+
+    def __init__(self) -> None:
+        self._runs: list[NDArray[np.bytes_]] = []  # sorted, each more than twice as long as the next
+
+    def new(self, sentences: Sequence[str]) -> NDArray[np.bool_]:
+        """(N,): True for those that came neither earlier in `sentences` nor in an earlier call."""
+        digests = np.array(
+            [blake2b(each.encode(), digest_size=16).digest() for each in sentences], dtype="S16"
+        )
+        fresh = np.zeros(len(sentences), dtype=bool)
+        fresh[np.unique(digests, return_index=True)[1]] = True
+        for run in self._runs:
+            places = np.searchsorted(run, digests)
+            fresh &= run[np.minimum(places, len(run) - 1)] != digests
+        if fresh.any():
+            self._runs.append(np.sort(digests[fresh]))
+        while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
+            self._runs[-2:] = [np.sort(np.concatenate(self._runs[-2:]))]
+        return fresh
