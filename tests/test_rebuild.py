@@ -72,15 +72,6 @@ def test_a_sentence_without_words_is_refused(model: TSDAE, text: str) -> None:
         rebuild(model, [text])
 
 
-def mean_log_probability(model: TSDAE, vector: torch.Tensor, ids: list[int]) -> float:
-    """Of a written sentence and its end, given the vector."""
-    prefix, suffix = special_tokens(model.tokenizer)
-    whole = torch.tensor([prefix + ids + suffix])
-    with torch.no_grad():
-        logs = model.scores(model.decode(vector[None], whole[:, :-1])[0]).log_softmax(-1)
-    return float(logs.gather(1, whole[0, 1:, None]).mean())
-
-
 def test_one_beam_writes_the_likeliest_token_every_time(model: TSDAE) -> None:
     torch.manual_seed(0)
     vector = torch.randn(1, model.hidden_size) * 3
@@ -95,22 +86,12 @@ def test_one_beam_writes_the_likeliest_token_every_time(model: TSDAE) -> None:
     assert generate(model, vector, max_tokens=6) == [ids[len(prefix) :]]
 
 
-def test_beams_find_likelier_sentences_than_greed_does(model: TSDAE) -> None:
+def test_many_beams_write_one_sentence_per_vector_without_special_tokens(model: TSDAE) -> None:
     torch.manual_seed(0)
-    with torch.no_grad():
-        model.transformer.get_output_embeddings().bias[special_tokens(model.tokenizer)[1][0]] += (
-            0.5  # sentences end
-        )
-        for layer in model.bottleneck:
-            layer.output.weight.mul_(20)
-    vectors = torch.randn(12, model.hidden_size) * 3
-    greedy, beams = (generate(model, vectors, num_beams=beams, max_tokens=6) for beams in (1, 8))
-    gains = [
-        mean_log_probability(model, vector, wide) - mean_log_probability(model, vector, narrow)
-        for vector, narrow, wide in zip(vectors, greedy, beams, strict=True)
-    ]
-    assert sum(gains) > 0
-    assert greedy != beams
+    prefix, suffix = special_tokens(model.tokenizer)
+    written = generate(model, torch.randn(5, model.hidden_size) * 3, num_beams=4, max_tokens=6)
+    assert len(written) == 5
+    assert all(len(ids) <= 6 and suffix[0] not in ids for ids in written)
 
 
 def test_a_model_trained_on_its_corpus_tokens_tells_the_same_loss_and_text_after_it_is_loaded(

@@ -345,9 +345,9 @@ PRESETS: dict[str, Preset] = {
     "Quick look": Preset(
         "See it learn in about three minutes on a CPU: new weights first, batches of 16, only your own text's tokens.",
         {
-            "max_steps": 600,
+            "max_steps": 700,
             "batch_size": 16,
-            "learning_rate": 5e-5,
+            "learning_rate": 1e-4,
             "vocabulary": "corpus",
             "decoder_warmup_steps": 250,
             "new_learning_rate": 1e-3,

@@ -32,9 +32,9 @@ def held_out_numbers(
     Returns:
         held_out: nats per token with the sentence's own vector. shuffled: with another sentence's. bits: what the
         vector saves per sentence, (shuffled - own) * tokens / ln 2; at 0 the decoder ignores the vector.
-        recovered: share of deleted tokens that the decoder ranks first, given the true words before them.
-        recovered_shuffled: the same with another sentence's vector, what guessing alone gives. kept: share of the
-        tokens the encoder saw that are ranked first.
+        rebuilt, rebuilt_shuffled: share of all tokens that the decoder ranks first, given the true words before them,
+        with the own and with another sentence's vector. recovered, recovered_shuffled: the same for deleted tokens
+        alone, the second being what guessing gives. kept: the same for tokens that the encoder saw.
     """
     training = model.training
     model.eval()
@@ -49,7 +49,7 @@ def held_out_numbers(
             same.add(seen)
             other.add(_score(model, vectors.roll(1, dims=0), batch))
     model.train(training)
-    numbers = {"held_out": own.loss / max(1, own.tokens)}
+    numbers = {"held_out": own.loss / max(1, own.tokens), "rebuilt": own.right / max(1, own.tokens)}
     if own.gone:
         numbers["recovered"] = own.gone_right / own.gone
     if own.tokens > own.gone:
@@ -57,6 +57,7 @@ def held_out_numbers(
     if other.tokens:
         numbers["shuffled"] = other.loss / other.tokens
         numbers["bits"] = (other.loss - same.loss) / other.sentences / math.log(2)
+        numbers["rebuilt_shuffled"] = other.right / other.tokens
         if other.gone:
             numbers["recovered_shuffled"] = other.gone_right / other.gone
     return numbers
@@ -70,6 +71,10 @@ class _Sums:
     gone_right: int = 0
     kept_right: int = 0
     sentences: int = 0
+
+    @property
+    def right(self) -> int:
+        return self.gone_right + self.kept_right
 
     def add(self, more: _Sums) -> None:
         for name, value in vars(more).items():

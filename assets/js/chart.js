@@ -344,9 +344,13 @@ function say() {
   if (last != null) parts.push(["Loss", three(last), meaning(last)]);
   if (look.held_out != null) parts.push(["Held-out", three(look.held_out), meaning(look.held_out)]);
   if (look.shuffled != null) parts.push(["With another sentence's vector", three(look.shuffled), meaning(look.shuffled)]);
+  if (look.rebuilt != null) {
+    const other = look.rebuilt_shuffled;
+    parts.push(["Held-out words right", percent(look.rebuilt), other == null ? "" : `with another vector ${percent(other)}`]);
+  }
   if (look.recovered != null) {
     const other = look.recovered_shuffled;
-    parts.push(["Deleted words recovered", percent(look.recovered), other == null ? "" : `with another vector ${percent(other)}`]);
+    parts.push(["Deleted ones", percent(look.recovered), other == null ? "" : `with another vector ${percent(other)}`]);
   }
   summary.replaceChildren(
     ...parts.map(([name, value, more]) => {
