@@ -14,7 +14,7 @@ from typing import Any
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-from tsdae_core.base_models import resolve
+from tsdae_core.base_models import hub_reachable, resolve
 
 SMALL = ["*.json", "*.txt", "*.model"]
 WEIGHTS = ["model.safetensors", "model-*.safetensors"]
@@ -82,8 +82,9 @@ def fetch_weights(source: Source) -> None:
 
 
 def _fetch(name: str, patterns: list[str]) -> Path:
+    offline = not hub_reachable()  # asked first: without a network the hub's client tries again for over a minute
     try:
-        return Path(snapshot_download(name, allow_patterns=patterns))
+        return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=offline))
     except LocalEntryNotFoundError as error:
         raise ValueError(
             f"{name} is not on this machine and the Hugging Face hub cannot be reached; "
