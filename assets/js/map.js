@@ -6,7 +6,7 @@
    'map_stop'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#a6761d"];
-const IN_THE_DARK = { "#0072b2": "#4ea3e0", "#8c6bb1": "#a98bd0", "#a6761d": "#c99a45" };
+const IN_THE_DARK = { "#0072b2": "#4180e6", "#56b4e9": "#8ad4ff", "#8c6bb1": "#b594e0", "#a6761d": "#c99a45" };
 const SYMBOLS = ["circle", "diamond", "triangle-up"];
 const SIGNS = ["●", "◆", "▲"];
 const GREY = "#8a939e";
@@ -97,7 +97,8 @@ element.replaceChildren(frame);
 let turn = 0; // grows with every new run: answers to older questions are dropped
 let run = "";
 let map = null; // {key, columns, layouts: {base: {kind, x, y, ...}}, said}
-let which = "trained";
+let wish = "trained"; // the encoder asked for
+let which = wish; // the one shown, which may have to stand in for it
 let shown = null; // {x, y}: where the points are drawn now, which differs from the layout while they move
 let groups = []; // {rows, name, count, colour, symbol}
 let hidden = new Set();
@@ -182,14 +183,14 @@ function progress(said) {
   bar.hidden = !active;
   if (!active) return;
   stop.hidden = said.state === "stopping";
-  told.textContent = said.total ? `${said.phase} ${number(said.step)} of ${number(said.total)}` : `${said.phase || "Starting"} …`;
+  told.textContent = said.total ? `${said.phase} ${number(said.step)} of ${number(said.total)}` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
   part.style.width = `${said.total ? Math.round((100 * said.step) / said.total) : 0}%`;
   part.classList.toggle("map-waiting", !said.total);
 }
 
 async function load(said, mine) {
   const there = said.layouts.filter((one) => one.kind);
-  const wanted = there.find((one) => one.which === which) || there.at(-1);
+  const wanted = there.find((one) => one.which === wish) || there.at(-1);
   if (!wanted) return;
   const same = map && map.key === said.map;
   const next = same ? map : { key: said.map, layouts: {} };
@@ -293,7 +294,7 @@ function marker(one) {
   return {
     size, opacity: 0.8, color: values, cmin: 0, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
     showscale: true,
-    colorbar: { title: { text: SCALES[kind], side: "top" }, thickness: 10, len: 0.55, outlinewidth: 0, x: 0.995, xanchor: "right", y: 0.98, yanchor: "top",
+    colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1.01, xanchor: "left", y: 0.98, yanchor: "top",
       tickformat: kind === "words" ? "d" : ".0%" },
   }; // prettier-ignore
 }
@@ -359,7 +360,7 @@ function links() {
 }
 
 /* How high a unit is drawn against its width: the axes mean nothing, so a wide frame is used, within reason. */
-const stretch = () => Math.max(0.6, Math.min(1, plot.clientHeight / Math.max(1, plot.clientWidth)));
+const stretch = () => Math.max(0.6, Math.min(1.5, plot.clientHeight / Math.max(1, plot.clientWidth)));
 
 function layoutSettings() {
   const style = getComputedStyle(element);
@@ -370,7 +371,7 @@ function layoutSettings() {
     uirevision: `${run} ${map.key}`, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
     font: { family: style.fontFamily, size: 12, color: text },
-    margin: { l: 6, r: 6, t: 6, b: 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
+    margin: { l: 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
     dragmode: plot.layout?.dragmode || "pan", xaxis: quiet, yaxis: { ...quiet, scaleanchor: "x", scaleratio: stretch() },
     modebar: { bgcolor: surface, color: style.getPropertyValue("--body-text-color-subdued").trim(), activecolor: text, orientation: "h" },
     annotations: labels(text, surface),
@@ -407,7 +408,7 @@ async function draw() {
   const fresh = !plot.data;
   if (fresh) plot.replaceChildren();
   const config = {
-    displaylogo: false, showSendToCloud: false, responsive: true, scrollZoom: true, doubleClick: "reset",
+    displaylogo: false, displayModeBar: true, showSendToCloud: false, responsive: true, scrollZoom: true, doubleClick: "reset",
     modeBarButtons: [["zoom2d", "pan2d", "lasso2d", "select2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
     toImageButtonOptions: { format: "png", scale: 2, filename: `map-${run}` },
   }; // prettier-ignore
@@ -485,7 +486,7 @@ function describe() {
 }
 
 async function turnTo(name) {
-  which = name;
+  wish = which = name;
   const ready = await layoutOf(map, name, turn);
   if (!ready || which !== name) return;
   show(ready, true);

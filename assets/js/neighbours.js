@@ -1,7 +1,7 @@
 /* Search results: one column per encoder, the same sentence linked across them.
 
    props.value is {columns: [{title, note, hits: [{row, rank, score, sentence, label, there}]}], message, error, examples,
-   waiting, query, run}; `there` is the hit's place in the other column among all sentences. Pressing a hit or an example
+   waiting, progress, query, run}; `there` is the hit's place in the other column among all sentences. Pressing a hit or an example
    triggers 'pick' with {sentence}. Text enters through textContent only. */
 
 const make = (tag, className, text) => {
@@ -73,9 +73,15 @@ function column(one, other, highest) {
   return box;
 }
 
-function waiting(title) {
-  const box = make("div", "near-column");
-  box.append(make("h3", "", title), ...Array.from({ length: 10 }, () => make("div", "near-skeleton watch-waiting")));
+function waiting(title, [phase, done, total] = ["", 0, 0]) {
+  const box = make("div", `near-column${/base/i.test(title) ? " near-base" : ""}`);
+  const told = make("p", "near-told", total ? `${phase}: ${number(done)} of ${number(total)} sentences. It is kept, so this is needed once.` : `${phase} …`);
+  told.setAttribute("role", "status");
+  const track = make("span", "near-track");
+  const part = make("span", "near-part");
+  part.style.width = `${total ? Math.round((100 * done) / total) : 0}%`;
+  track.append(part);
+  box.append(make("h3", "", title), told, track, ...Array.from({ length: 6 }, () => make("div", "near-skeleton watch-waiting")));
   return box;
 }
 
@@ -100,14 +106,14 @@ function empty({ message, error, examples }) {
 function draw() {
   const value = props.value || {};
   const columns = value.columns || [];
-  if (!columns.length) {
+  if (!columns.length && !value.waiting) {
     frame.replaceChildren(empty(value));
     return;
   }
   const highest = Math.max(0.01, ...columns.flatMap((one) => one.hits.map((hit) => hit.score)));
   const grid = make("div", "near-grid");
   columns.forEach((one, place) => grid.append(column(one, columns.length === 2 ? columns[1 - place] : null, highest)));
-  if (value.waiting) grid.append(waiting(value.waiting));
+  if (value.waiting) grid.append(waiting(value.waiting, value.progress));
   const kept = columns.length === 2 ? columns[0].hits.filter((hit) => hit.there <= columns[1].hits.length).length : null;
   const words = kept === null ? "" : `${kept} of ${columns[0].hits.length} are the same by both. Bars show cosine similarity; point at a sentence to see where the other encoder has it.`;
   frame.replaceChildren(grid, make("p", "watch-more near-foot", words));

@@ -22,7 +22,14 @@ def build(shell: Shell) -> None:
             "See your text as a picture: sentences that an encoder finds alike lie together.",
             elem_classes="lead",
         )
-        go = gr.Button("Draw map", variant="primary", scale=0, min_width=130, elem_id="map-go")
+        go = gr.Button(
+            "Draw map",
+            variant="primary",
+            interactive=not shell.read_only,
+            scale=0,
+            min_width=130,
+            elem_id="map-go",
+        )
     view = component("map", {"run": ""}, server_functions=feeds(shell.workspace), elem_id="map")
 
     def on_run(name: str) -> dict[str, Any]:
