@@ -94,7 +94,8 @@ element.replaceChildren(frame);
 
 // ---- what is known
 
-let turn = 0; // grows with every new run: answers to older questions are dropped
+let turn = 0; // grows with every other run: answers to older questions are dropped
+let round = 0; // grows with every new value: only one loop of questions goes on
 let run = "";
 let map = null; // {key, columns, layouts: {base: {kind, x, y, ...}}, said}
 let wish = "trained"; // the encoder asked for
@@ -125,21 +126,22 @@ function clear(text, error) {
 function begin() {
   const value = props.value || {};
   clearTimeout(timer);
-  turn += 1;
   stop.disabled = false;
-  if (value.run !== run || !map) {
+  round += 1;
+  if ((value.run || "") !== run || !turn) {
+    turn += 1;
     run = value.run || "";
     clear(run ? "Looking for the map …" : "Choose a run above, or start one on the Train tab. Its map is drawn here.");
   }
   upToDate = !!value.asked && !value.message;
-  if (run) look(turn, value.message);
+  if (run) look(turn, round, value.message);
 }
 
-async function look(mine, message) {
+async function look(mine, mineRound, message) {
   clearTimeout(timer);
-  if (mine !== turn || !element.isConnected) return;
+  if (mineRound !== round || !element.isConnected) return;
   if (document.hidden || !element.offsetParent) {
-    timer = setTimeout(() => look(mine, message), 1000);
+    timer = setTimeout(() => look(mine, mineRound, message), 1000);
     return;
   }
   let said;
@@ -148,10 +150,10 @@ async function look(mine, message) {
   } catch {
     said = null; // the app is away for a moment
   }
-  if (mine !== turn) return;
+  if (mineRound !== round) return;
   if (said && said.error !== undefined && said.state === undefined) clear(said.error, true);
   else if (said) await follow(said, mine, message);
-  if (mine === turn) timer = setTimeout(() => look(mine, message), said && ACTIVE.includes(said.state) ? 700 : 4000);
+  if (mineRound === round) timer = setTimeout(() => look(mine, mineRound, message), said && ACTIVE.includes(said.state) ? 700 : 4000);
 }
 
 async function follow(said, mine, message) {
@@ -552,6 +554,7 @@ async function choose(point) {
   const card = await server.card(run, map.key, map.layouts[by].place, point);
   if (mine !== turn || by !== which || card.error) return;
   picked = card;
+  const within = side.contains(document.activeElement);
   const close = button("map-close", "Close", unpick);
   close.title = "Close (Escape)";
   const list = make("ol", "map-near");
@@ -576,6 +579,8 @@ async function choose(point) {
   side.replaceChildren(close, inDirection(make("p", "map-sentence", card.sentence)), head,
     make("h4", "", card.known ? `Nearest by the ${by === "base" ? "base" : "trained encoder"}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
   side.hidden = false;
+  side.scrollTop = 0;
+  if (within) close.focus(); // the pressed neighbour is gone, the keyboard's place is not
   relink();
 }
 
@@ -642,7 +647,9 @@ function remember() {
 }
 colour.addEventListener("change", () => (remember(), (hidden = new Set()), group(), draw()));
 named.addEventListener("change", () => (remember(), relabel()));
-frame.addEventListener("keydown", (event) => event.key === "Escape" && picked && unpick());
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && picked && element.isConnected && element.offsetParent) unpick();
+});
 const seen = new MutationObserver(() => shown && (drawLegend(), draw()));
 seen.observe(document.body, { attributes: true, attributeFilter: ["class"] });
 new ResizeObserver(() => {
