@@ -6,6 +6,7 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # see launch.WAITING; read when torch is imported
 
 import argparse
 import ipaddress

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.launch import WAITING
 from tsdae_core.runs import Run, create_run, find_run, list_runs
 
 
@@ -117,8 +119,6 @@ def _train(args: argparse.Namespace) -> int:
     if launch.processes(run.config().devices) > 1:
         launch.start(run)
         return _follow(run)
-    import os
-
     from tsdae_core import train
 
     run.clear_stop()
@@ -300,6 +300,7 @@ def _export(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Returns the exit code."""
+    os.environ.setdefault("OMP_WAIT_POLICY", WAITING)  # before torch is imported
     args = build_parser().parse_args(arguments)
     act: Callable[[argparse.Namespace], int] = args.act
     try:

@@ -14,6 +14,10 @@ import psutil
 
 from tsdae_core.runs import Job, Run
 
+WAITING = "PASSIVE"
+"""How OpenMP's threads wait for each other: asleep. Spinning, they starve one another as soon as anything else, such as
+the page that shows the training, wants a core."""
+
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -67,6 +71,7 @@ def start_process(job: Job, command: list[str]) -> None:
         "PYTHONUTF8": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_TELEMETRY": "1",
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", WAITING),
     }
     with job.log_path.open("ab") as log:
         process = subprocess.Popen(
