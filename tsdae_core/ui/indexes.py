@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core.runs import Run
+from tsdae_core.ui.warm import heavy
 
 KEPT = 4
 """Indexes that stay in memory."""
@@ -26,6 +27,7 @@ class Opening:
         work.start()
 
     def _work(self, workspace: Path, run: Run, system: str) -> None:
+        heavy()
         from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
         try:
@@ -58,6 +60,7 @@ def opening(workspace: Path, run: Run, system: str) -> Opening:
     Raises:
         ValueError: when there is no such encoder.
     """
+    heavy()
     from tsdae_core import explore  # noqa: PLC0415
 
     key = (explore.fingerprint(system, workspace), run.corpus_path, run.corpus_path.stat().st_mtime_ns)

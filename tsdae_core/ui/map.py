@@ -11,6 +11,7 @@ from tsdae_core.runs import find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.map_feeds import feeds, job_of, systems_of_run
 from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.warm import heavy
 
 READ_ONLY = "This page is read-only: nothing can be started here."
 
@@ -48,6 +49,7 @@ def build(shell: Shell) -> None:
 
 def start(shell: Shell, name: str) -> str:
     """Start the map's job; "" or one sentence on why not."""
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     try:

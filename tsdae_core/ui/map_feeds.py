@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000
 """Sentences handed out at once."""
@@ -64,6 +65,7 @@ def systems_of_run(run: Run) -> dict[str, str]:
 
 def job_of(workspace: Path, run: Run) -> Job:
     """The map of the run as it is now."""
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     return maps.map_job(run, list(systems_of_run(run).values()), workspace)
@@ -71,6 +73,7 @@ def job_of(workspace: Path, run: Run) -> Job:
 
 def _state(workspace: Path, run: Run) -> dict[str, Any]:
     """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture."""
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
     job = job_of(workspace, run)
@@ -99,6 +102,7 @@ def _state(workspace: Path, run: Run) -> dict[str, Any]:
 
 
 def _find(run: Run, key: Any) -> Job:
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
     for job in maps.map_jobs(run):
@@ -137,6 +141,7 @@ def _largest(labels: np.ndarray, most: int = CATEGORIES) -> tuple[list[str], np.
 
 def _layout(run: Run, key: Any, place: int) -> dict[str, Any]:
     """Coordinates by one encoder as binary columns, and per point what is known of it."""
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
     found = maps.read_map(_find(run, key), int(place))
@@ -192,6 +197,7 @@ def _sentence(table: Any, row: int) -> dict[str, Any]:
 
 def _edition(job: Job, place: int) -> str:
     """Changes when more of the map is known."""
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
     return f"{maps.kind_of(job, place)}-{maps.has_graph(job, place)}"
@@ -199,6 +205,7 @@ def _edition(job: Job, place: int) -> str:
 
 @lru_cache(maxsize=8)
 def _opened(job: Job, place: int, edition: str) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+    heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
     found = maps.read_map(job, place)

@@ -14,6 +14,7 @@ from tsdae_core.plan import Plan, split_corpus
 from tsdae_core.runs import ACTIVE, Run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.shell import Shell
+from tsdae_core.ui.warm import heavy
 
 NEWEST = 0  # in the model field; no checkpoint has this step
 LONGEST = 5000  # characters of a sentence
@@ -124,6 +125,7 @@ def rebuilt(
     deleted: list[int] | None = None,
 ) -> dict[str, Any]:
     """The sentence rebuilt by a run's model, or one sentence on why not."""
+    heavy()
     from tsdae_core import rebuild as core  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     try:

@@ -13,6 +13,7 @@ from tsdae_core.ui.components import component
 from tsdae_core.ui.indexes import opening
 from tsdae_core.ui.rebuild import has_model, pick_sentence
 from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.warm import heavy
 
 HITS = 10
 LONGEST = 2000
@@ -117,6 +118,7 @@ def found(workspace: Path, name: str, text: str) -> Iterator[dict[str, Any]]:
 
 def compare(columns: list[dict[str, Any]], scores: list[Any]) -> None:
     """Add to each hit of two columns which place it has in the other one, among all sentences."""
+    heavy()
     from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     for column, other in zip(columns, reversed(scores), strict=True):

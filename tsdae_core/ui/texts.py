@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.corpus import token_lengths
 from tsdae_core.ui.drafts import Draft
+from tsdae_core.ui.warm import heavy
 
 SHOWN = 100
 """Rows of the preview, spread over the whole text."""
@@ -83,6 +84,7 @@ def damaged(sentences: Sequence[str], *, noise: str, ratio: float, seed: int) ->
 
     The share is counted on what is shown, so it differs from `ratio` by chance.
     """
+    heavy()
     from tsdae_core.batches import damage_text  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     shown = [
@@ -111,6 +113,7 @@ def lengths_of(draft: Draft | None, limit: int) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _token_lengths(path: Path) -> np.ndarray:
     """A draft never changes, so it is measured once."""
+    heavy()
     return token_lengths(pq.read_table(path, columns=["sentence"]), BUNDLED_MODEL)
 
 

@@ -23,4 +23,17 @@ def _warm() -> None:
     time.sleep(PAUSE)
     with contextlib.suppress(ValueError):  # told where the model is chosen
         base_models.bundled_folder()
-    import tsdae_core.rebuild  # noqa: F401, PLC0415 (brings torch and transformers)
+    heavy()
+
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def heavy() -> None:
+    """Import torch and transformers, unless that was done; every event that needs them calls this first.
+
+    Two threads that import transformers for the first time at once find each other's half-made modules.
+    """
+    with _ONE_AT_A_TIME:
+        import tsdae_core.explore  # noqa: PLC0415
+        import tsdae_core.rebuild  # noqa: F401, PLC0415
