@@ -1,0 +1,57 @@
+"""The README is true: its commands exist, its Python runs, its pictures are there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tsdae_core.__main__ import build_parser
+from tsdae_core.runs import list_runs
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+COMMANDS = [
+    line.split("-m tsdae_core ", 1)[1]
+    for kind, block in BLOCKS
+    for line in block.splitlines()
+    if kind == "bash" and "-m tsdae_core " in line
+]
+
+
+def test_the_two_commands_stand_within_the_first_screen() -> None:
+    first = "\n".join(README.splitlines()[:20])
+    assert "pip install -r requirements.txt && .venv/bin/python app.py" in first
+    assert "pip install -r tests/requirements.txt && .venv/bin/python -m pytest" in first
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_one_that_the_command_line_takes(command: str) -> None:
+    assert build_parser().parse_args(shlex.split(command)).act
+
+
+def test_the_python_example_runs(tmp_path: Path) -> None:
+    [block] = [block for kind, block in BLOCKS if kind == "python"]
+    exec(block, {"workspace": tmp_path})
+    [run] = list_runs(tmp_path)
+    assert run.name == "mine"
+    assert run.corpus().num_rows == 100
+
+
+def test_every_picture_and_file_that_is_named_exists() -> None:
+    named = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README) + re.findall(
+        r"`(tests/[\w./]+\.py|assets/[\w./]+)`", README
+    )
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_requirement_is_pinned_exactly() -> None:
+    for name in ("requirements.txt", "tests/requirements.txt"):
+        lines = [
+            line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("-r")
+        ]
+        assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), name
