@@ -88,7 +88,7 @@ def test_one_beam_writes_the_likeliest_token_every_time(model: TSDAE) -> None:
 
 def test_many_beams_write_one_sentence_per_vector_without_special_tokens(model: TSDAE) -> None:
     torch.manual_seed(0)
-    prefix, suffix = special_tokens(model.tokenizer)
+    _, suffix = special_tokens(model.tokenizer)
     written = generate(model, torch.randn(5, model.hidden_size) * 3, num_beams=4, max_tokens=6)
     assert len(written) == 5
     assert all(len(ids) <= 6 and suffix[0] not in ids for ids in written)

@@ -82,7 +82,8 @@ def fetch_weights(source: Source) -> None:
 
 
 def _fetch(name: str, patterns: list[str]) -> Path:
-    offline = not hub_reachable()  # asked first: without a network the hub's client tries again for over a minute
+    # asked first: without a network the hub's client tries again for over a minute
+    offline = not hub_reachable()
     try:
         return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=offline))
     except LocalEntryNotFoundError as error:
