@@ -343,7 +343,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "Quick look": Preset(
-        "See it learn in about three minutes on a CPU: new weights first, batches of 16, only your own text's tokens.",
+        "See it learn in a few minutes on a CPU: new weights first, batches of 16, only your own text's tokens.",
         {
             "max_steps": 700,
             "batch_size": 16,
