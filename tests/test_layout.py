@@ -35,7 +35,7 @@ LEVELS = [
     ],
     ["batches", "families", "devices", "sources", "vocabulary"],
     ["model", "storage", "generation", "pieces", "decoding", "rebuild", "probes", "checkpoints"],
-    ["steps", "preflight", "explore", "maps", "map_layout", "map_clusters", "train"],
+    ["steps", "preflight", "encoders", "explore", "maps", "map_layout", "map_clusters", "train"],
     ["ui"],
     ["__main__"],
 ]

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,166 +16,21 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from tsdae_core.base_models import resolve
-from tsdae_core.rebuild import newest_model
-from tsdae_core.runs import Run, find_run, list_runs
+from tsdae_core.encoders import Encoder, Progress, fingerprint, load_encoder
 
-Progress = Callable[[int, int], None]
-
-
-@dataclass
-class Encoder:
-    """A loaded sentence encoder.
-
-    Attributes:
-        name: as the user wrote it.
-        fingerprint: changes when the weights do; the key of everything cached.
-        model: a SentenceTransformer.
-    """
-
-    name: str
-    fingerprint: str
-    model: Any
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def encode(
-        self, texts: Sequence[str], *, progress: Progress | None = None, batch_size: int = 64
-    ) -> np.ndarray:
-        """Texts to unit vectors, float32 (N, H); similar lengths share a batch.
-
-        Args:
-            texts: N sentences.
-            progress: called with sentences done and sentences in all.
-            batch_size: sentences per batch.
-        """
-        order = np.argsort([len(text) for text in texts], kind="stable")[::-1]
-        size = int(self.model.get_embedding_dimension())
-        vectors = np.zeros((len(texts), size), dtype=np.float32)
-        chunk = batch_size * 8
-        with self.lock:
-            for first in range(0, len(texts), chunk):
-                rows = order[first : first + chunk]
-                vectors[rows] = self.model.encode(
-                    [texts[row] for row in rows],
-                    batch_size=batch_size,
-                    normalize_embeddings=True,
-                    convert_to_numpy=True,
-                    show_progress_bar=False,
-                )
-                if progress:
-                    progress(min(first + chunk, len(texts)), len(texts))
-        return vectors
-
-
-_LOADED: OrderedDict[str, Encoder] = OrderedDict()
-_LOADING = threading.Lock()
-KEPT_LOADED = 4
-
-
-def load_encoder(system: str, workspace: Path) -> Encoder:
-    """An encoder by name; the last few stay loaded for as long as their files stay the same.
-
-    Args:
-        system: a run's name (its result or newest checkpoint), RUN@STEP (a checkpoint), base:RUN (what the run started
-            from, with the run's pooling), a sentence-transformers folder, or a hub name.
-        workspace: the folder of all runs.
-
-    Raises:
-        ValueError: when there is no such encoder.
-    """
-    source, pooling, layers, length = _source(system, workspace)
-    print_of = fingerprint(system, workspace)
-    with _LOADING:
-        if print_of in _LOADED:
-            _LOADED.move_to_end(print_of)
-            return _LOADED[print_of]
-        try:
-            model = _load(source, pooling, layers, length)
-        except OSError as error:
-            raise ValueError(f"{system} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
-        encoder = Encoder(system, print_of, model)
-        _LOADED[print_of] = encoder
-        while len(_LOADED) > KEPT_LOADED:
-            _LOADED.popitem(last=False)
-        return encoder
-
-
-def fingerprint(system: str, workspace: Path) -> str:
-    """What changes when an encoder does, found without loading it. Raises `ValueError` when there is no such encoder."""
-    source, pooling, layers, length = _source(system, workspace)
-    return f"{_files_fingerprint(source)}-{pooling}-{layers}-{length}"
-
-
-def _source(system: str, workspace: Path) -> tuple[str, str, int, int]:
-    """Folder or hub name, and for a base model the pooling, layers and length that make it comparable (else "", 0, 0)."""
-    names = {run.name for run in list_runs(workspace)}
-    if system.startswith("base:"):
-        config = find_run(workspace, system.removeprefix("base:")).config()
-        return resolve(config.base_model), config.pooling, config.layers, config.max_length
-    name, _, step = system.rpartition("@")
-    if name in names and step.isdigit():
-        return str(_checkpoint(find_run(workspace, name), int(step))), "", 0, 0
-    if system in names:
-        return str(newest_model(find_run(workspace, system)) / "encoder"), "", 0, 0
-    folder = Path(system)
-    if (folder / "config.json").is_file() and (folder / "status.json").is_file():
-        return str(newest_model(Run(folder.resolve())) / "encoder"), "", 0, 0
-    return resolve(system), "", 0, 0
-
-
-def _checkpoint(run: Run, step: int) -> Path:
-    for checkpoint in run.checkpoints():
-        if checkpoint.step == step:
-            return checkpoint.encoder_dir
-    had = ", ".join(str(checkpoint.step) for checkpoint in run.checkpoints()) or "none"
-    raise ValueError(f"{run.name} has no checkpoint at step {step}; it has {had}")
-
-
-def _files_fingerprint(source: str) -> str:
-    """Of a folder its files' names, sizes and times, so that it may be moved; of a hub name the name."""
-    folder = Path(source)
-    if not folder.is_dir():
-        return hashlib.sha256(source.encode()).hexdigest()[:16]
-    files = sorted(
-        [*folder.rglob("*.safetensors"), *folder.rglob("config.json"), *folder.rglob("modules.json")]
-    )
-    facts = [(str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-
-
-def _load(source: str, pooling: str, layers: int, length: int) -> Any:
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers.utils import logging as transformers_logging
-
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    if not pooling:
-        return SentenceTransformer(
-            source, device=device, trust_remote_code=False, model_kwargs={"use_safetensors": True}
-        ).eval()
-    from tsdae_core import sources
-
-    found = sources.find(source)
-    sources.fetch_weights(found)
-    transformer = Transformer(str(found.transformer), model_kwargs={"use_safetensors": True})
-    if layers:
-        _cut_layers(transformer, layers)
-    limit = getattr(transformer.model.config, "max_position_embeddings", length) or length
-    transformer.max_seq_length = min(length, limit)
-    head = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-    return SentenceTransformer(modules=[transformer, head], device=device).eval()
-
-
-def _cut_layers(transformer: Any, layers: int) -> None:
-    """Keep the first layers, in whichever list the family holds them."""
-    for module in transformer.model.modules():
-        for name in ("layer", "layers"):
-            found = getattr(module, name, None)
-            if isinstance(found, torch.nn.ModuleList) and len(found) > layers:
-                setattr(module, name, found[:layers])
-                return
+__all__ = [
+    "Encoder",
+    "Index",
+    "Progress",
+    "embed",
+    "embedded",
+    "fingerprint",
+    "load_encoder",
+    "neighbours",
+    "open_index",
+    "ranks",
+    "search",
+]
 
 
 def embed(
