@@ -173,8 +173,7 @@ def _measure_here(run: Run) -> Estimate:
     per_step = (time.monotonic() - started) / len(chosen)
     started = time.monotonic()
     with steps.autocast():
-        if steps.looks:
-            probes.held_out_numbers(steps.model, steps.looks)
+        probes.held_out_numbers(steps.model, steps.looks)
         probes.look(steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed)
     per_look = time.monotonic() - started
     plan = Plan.of(config, count)

@@ -48,7 +48,7 @@ class Steps:
 
     Attributes:
         cache, batcher: the training sentences.
-        looks: held-out batches with damage that never changes.
+        looks: held-out sentences with damage that never changes.
         shown: the probe sentences.
         new, old: parameters that the base checkpoint had not, and had.
         pieces: in how many parts a batch is worked through; grows when memory runs short.
@@ -59,7 +59,7 @@ class Steps:
     model: TSDAE
     cache: TokenCache
     batcher: Batcher
-    looks: list[Batch]
+    looks: probes.HeldOut
     shown: list[str]
     optimizer: torch.optim.Optimizer
     precision: str
@@ -202,7 +202,7 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
     cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
     watched = build_cache(held_out_texts + shown, model.tokenizer, max_length=model.facts.max_length)
-    looks = _held_out_batches(_batcher(watched, model, config), len(held_out_texts))
+    looks = probes.held_out_batches(_batcher(watched, model, config), len(held_out_texts))
     if config.vocabulary == "corpus":
         model.restrict(_needed(cache, watched, model))
     model.to(device).train()
@@ -237,12 +237,6 @@ def _batcher(cache: TokenCache, model: TSDAE, config: TrainConfig) -> Batcher:
         )
     mask = tokenizer.mask_token_id or 0
     return Batcher(cache, tokenizer.pad_token_id, mask, config.noise, config.noise_ratio, config.seed)
-
-
-def _held_out_batches(batcher: Batcher, count: int) -> list[Batch]:
-    """Held-out sentences in batches of similar length with damage that never changes."""
-    order = np.argsort(batcher.cache.lengths()[:count], kind="stable")
-    return [batcher.batch(order[first : first + 32], epoch=0) for first in range(0, count, 32)]
 
 
 def _needed(cache: TokenCache, watched: TokenCache, model: TSDAE) -> Tensor:

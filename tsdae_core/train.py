@@ -40,6 +40,7 @@ class Progress:
     best_step: int = 0
     looks_without_gain: int = 0
     pieces: int = 1
+    first_rank: float = 0.0
 
 
 def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
@@ -138,13 +139,16 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     config = steps.config
     numbers: dict[str, Any] = {"step": progress.step}
     with steps.autocast():
-        numbers |= probes.held_out_numbers(steps.model, steps.looks) if steps.looks else {}
+        numbers |= probes.held_out_numbers(steps.model, steps.looks)
         seen = probes.look(
             steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed
         )
     run.append_samples({"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen})
-    run.append_metrics({key: round(value, 6) for key, value in numbers.items()})
-    run.write_status(**{key: value for key, value in numbers.items() if key != "step"})
+    numbers = {key: round(value, 6) for key, value in numbers.items()}
+    progress.first_rank = progress.first_rank or numbers.get("effective_rank", 0.0)
+    warning = probes.collapse(numbers, progress.first_rank)
+    run.append_metrics(numbers | ({"warning": warning} if warning else {}))
+    run.write_status(**{key: value for key, value in numbers.items() if key != "step"}, warning=warning)
     if numbers.get("held_out", math.inf) < progress.best:
         progress.best, progress.best_step, progress.looks_without_gain = numbers["held_out"], progress.step, 0
         if config.early_stopping_patience:
