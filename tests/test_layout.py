@@ -35,7 +35,7 @@ LEVELS = [
     ],
     ["batches", "families", "devices", "sources", "vocabulary"],
     ["model", "storage", "generation", "pieces", "decoding", "rebuild", "probes", "checkpoints"],
-    ["steps", "preflight", "encoders", "explore", "maps", "map_layout", "map_clusters", "train"],
+    ["steps", "preflight", "encoders", "explore", "maps", "map_layout", "map_clusters", "map_sheet", "map_export", "map_picture", "train"],
     ["ui"],
     ["__main__"],
 ]

@@ -92,6 +92,14 @@ def build_parser() -> argparse.ArgumentParser:
     _workspace(search)
     search.set_defaults(act=_search)
 
+    drawn = verbs.add_parser("map", help="draw a text file, or a run's own text, as a map")
+    drawn.add_argument("system", help="as for embed")
+    drawn.add_argument("corpus", nargs="?", type=Path, help="a text file; a run's own text if left out")
+    drawn.add_argument("output", type=Path, help=".html (works offline), .csv, .png or .svg")
+    drawn.add_argument("--seed", type=int, default=42, help="the same seed draws the same map [42]")
+    _workspace(drawn)
+    drawn.set_defaults(act=_map)
+
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
     export.add_argument("run")
     export.add_argument("output", type=Path)
@@ -282,6 +290,15 @@ def _search(args: argparse.Namespace) -> int:
         return 0
     for row in rows:
         print(f"{row['score']:.3f}  {row['sentence']}")
+    return 0
+
+
+def _map(args: argparse.Namespace) -> int:
+    from tsdae_core import map_export
+
+    print(
+        map_export.command(args.system, args.corpus, args.output, args.workspace, args.seed), file=sys.stderr
+    )
     return 0
 
 

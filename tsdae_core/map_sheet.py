@@ -1,0 +1,133 @@
+"""What a saved map holds: the drawn sentences and where each encoder puts them; from a finished job, or computed at once.
+
+Legend: N points, k neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tsdae_core import explore, maps
+from tsdae_core.map_clusters import clusters, middles, names
+from tsdae_core.map_layout import MapOptions, faithfulness, neighbour_graph, project
+from tsdae_core.runs import Job, Run
+
+NEAREST = 10
+"""Neighbours of each point that are saved with it."""
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done and how much there is."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The map by one encoder.
+
+    Attributes:
+        title: the encoder as people name it.
+        xy: (N, 2) in [-1, 1].
+        groups: (N,) group of each point, -1 for none.
+        names: the groups' names: dicts of text, x, y; largest group first.
+        near: (N, k) each point's true nearest others, by number; k may be 0.
+        faithful: share of near points that are true neighbours, or None.
+        more: further columns (N,) by name: "trust", "change".
+    """
+
+    title: str
+    xy: np.ndarray
+    groups: np.ndarray
+    names: list[dict[str, Any]]
+    near: np.ndarray
+    faithful: float | None = None
+    more: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is saved: the drawn sentences, how many there are in all, and one or more layers of the same points."""
+
+    title: str
+    sentences: list[str]
+    labels: list[str]
+    lines: list[int]
+    total: int
+    layers: list[Layer]
+
+
+def sheet_of(run: Run, job: Job) -> Sheet:
+    """The finished map of a run. Raises `ValueError` when it has no UMAP yet."""
+    layers, rows, total = [], np.arange(0), 0
+    for place, system in enumerate(maps.systems_of(job)):
+        found, graph = maps.read_map(job, place), maps.read_graph(job, place)
+        if found is None or found.kind != "umap":
+            continue
+        more = dict(found.more)
+        groups = more.pop("cluster", np.full(len(found.rows), -1)).astype(np.int16)
+        near = np.zeros((len(found.rows), 0), np.int32) if graph is None else graph[0][:, :NEAREST]
+        title = maps.encoder_words(system).removeprefix("the ").capitalize()
+        layers.append(Layer(title, found.xy, groups, found.names, near, found.faithful, more))
+        rows, total = found.rows, found.total
+    if not layers:
+        raise ValueError("this map is not finished yet; it can be saved once UMAP is done")
+    return Sheet(run.name, *_columns(run.corpus(), rows), total, layers)
+
+
+def draw(
+    system: str,
+    table: pa.Table,
+    *,
+    workspace: Path,
+    title: str,
+    cache_dir: Path | None = None,
+    options: MapOptions = maps.DEFAULTS,
+    told: Told = lambda phase, done, total: None,
+) -> Sheet:
+    """Compute the map of any corpus by one encoder, here and now.
+
+    Args:
+        system: see `encoders.load_encoder`.
+        table: columns sentence, line and label.
+        workspace: the folder of all runs.
+        title: what the map is called.
+        cache_dir: where vectors are kept; None keeps none.
+        options: parameters of UMAP.
+        told: progress.
+
+    Raises:
+        ValueError: for an unknown system, or fewer than three sentences.
+    """
+    if table.num_rows < maps.FEWEST:
+        raise ValueError(f"a map needs at least three sentences, and this corpus has {table.num_rows}")
+    rows = maps.sample(table.num_rows, options.seed)
+    sentences, labels, lines = _columns(table, rows)
+    told("Loading the encoder", 0, 0)
+    encoder = explore.load_encoder(system, workspace)
+
+    def embedding(done: int, total: int) -> None:
+        told("Embedding", done, total)
+
+    if cache_dir:
+        vectors = np.asarray(explore.embed(encoder, sentences, cache_dir, progress=embedding))
+    else:
+        vectors = encoder.encode(sentences, progress=embedding)
+    points, scores = neighbour_graph(
+        vectors, maps.GRAPH, progress=lambda *far: told("Nearest neighbours", *far)
+    )
+    xy = project(vectors, points, scores, options=options, on_epoch=lambda *far: told("UMAP, epoch", *far))
+    groups, trust = clusters(xy), faithfulness(xy, points)
+    named = zip(names(sentences, groups), middles(xy, groups).tolist(), strict=True)
+    called = [{"text": text, "x": x, "y": y} for text, (x, y) in named]
+    layer = Layer(system, xy, groups, called, points[:, :NEAREST], float(trust.mean()), {"trust": trust})
+    return Sheet(title, sentences, labels, lines, table.num_rows, [layer])
+
+
+def _columns(table: pa.Table, rows: np.ndarray) -> tuple[list[str], list[str], list[int]]:
+    taken = table.take(rows)
+    labels = [str(label or "") for label in taken["label"].to_pylist()]
+    return taken["sentence"].to_pylist(), labels, taken["line"].to_pylist()
