@@ -4,14 +4,6 @@
    waiting, progress, query, run}; `there` is the hit's place in the other column among all sentences. Pressing a hit or an example
    triggers 'pick' with {sentence}. Text enters through textContent only. */
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
-const inDirection = (node) => ((node.dir = "auto"), node);
-const number = (value) => Number(value).toLocaleString("en-US");
 const frame = make("section", "near");
 element.replaceChildren(frame);
 

@@ -22,6 +22,7 @@ def component(
     name: str,
     value: Any = None,
     *,
+    uses: Sequence[str] = (),
     server_functions: Sequence[Callable[..., Any]] = (),
     elem_id: str | None = None,
     elem_classes: Sequence[str] = (),
@@ -32,10 +33,12 @@ def component(
     Args:
         name: the file's name without its ending; also the class `tsdae-NAME` of the element that it may fill.
         value: anything JSON can carry; the JavaScript reads it as `props.value`.
+        uses: files of `assets/js` whose functions the component's code uses, in this order, such as "dom" or "tokens".
         server_functions: called from JavaScript as `await server.NAME(a, b)`; the arguments arrive as one list.
         options: other parameters of `gr.HTML`, such as `visible` or `min_height`.
     """
-    code = (ASSETS / "js" / f"{name}.js").read_text(encoding="utf-8")
+    files = [ASSETS / "js" / f"{one}.js" for one in (*uses, name)]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return gr.HTML(
         value,
         html_template=f'<div class="tsdae-{name}"></div>',

@@ -13,7 +13,9 @@ from tsdae_core.ui.map_feeds import feeds, job_of, systems_of_run
 from tsdae_core.ui.shell import QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
+PARTS = ("dom", "map_plot", "map_side")
 READ_ONLY = "This page is read-only: nothing can be started here."
+NO_RUN = "Choose a run above, or start one on the Train tab."
 
 
 def build(shell: Shell) -> None:
@@ -26,23 +28,27 @@ def build(shell: Shell) -> None:
         go = gr.Button(
             "Draw map",
             variant="primary",
-            interactive=not shell.read_only,
+            interactive=False,
             scale=0,
             min_width=130,
             elem_id="map-go",
         )
-    view = component("map", {"run": ""}, server_functions=feeds(shell.workspace), elem_id="map")
+    view = component("map", {"run": ""}, uses=PARTS, server_functions=feeds(shell.workspace), elem_id="map")
 
-    def on_run(name: str) -> dict[str, Any]:
-        return {"run": name or ""}
+    def told(name: str, message: str = "", *, asked: bool = False) -> dict[str, Any]:
+        why_off = READ_ONLY if shell.read_only else "" if name else NO_RUN
+        return {"run": name or "", "message": message, "asked": asked, "why_off": why_off}
+
+    def on_run(name: str) -> tuple[dict[str, Any], gr.Button]:
+        return told(name), gr.Button(interactive=bool(name) and not shell.read_only)
 
     def on_draw(name: str) -> dict[str, Any]:
-        return {"run": name or "", "message": start(shell, name), "asked": True}
+        return told(name, start(shell, name), asked=True)
 
     def on_stop(name: str) -> dict[str, Any]:
-        return {"run": name or "", "message": stop(shell, name)}
+        return told(name, stop(shell, name))
 
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, view, **QUIET)
+    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, go], **QUIET)
     go.click(on_draw, shell.picker, view, **QUIET)
     view.map_stop(on_stop, shell.picker, view, **QUIET)
 
@@ -56,7 +62,7 @@ def start(shell: Shell, name: str) -> str:
         if shell.read_only:
             raise ValueError(READ_ONLY)
         if not name:
-            raise ValueError("Choose a run above, or start one on the Train tab.")
+            raise ValueError(NO_RUN)
         run = find_run(shell.workspace, name)
         maps.start_map(run, list(systems_of_run(run).values()), shell.workspace)
     except ValueError as error:

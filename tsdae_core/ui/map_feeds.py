@@ -22,6 +22,9 @@ from tsdae_core.ui.warm import heavy
 MOST_SELECTED = 2000
 """Sentences handed out at once."""
 
+FILES = {"html": "text/html", "png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
+"""What a map is saved as, and the type that the browser gives it."""
+
 NEAREST = 10
 CATEGORIES = 24
 TITLES = {"base": "Base", "trained": "Trained"}
@@ -45,7 +48,10 @@ def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
     def sentences(asked: list[Any]) -> Any:
         return _safely(_sentences, workspace, asked)
 
-    return [state, columns, layout, card, sentences]
+    def saved(asked: list[Any]) -> Any:
+        return _safely(_saved, workspace, asked)
+
+    return [state, columns, layout, card, sentences, saved]
 
 
 def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
@@ -179,6 +185,28 @@ def _sentences(run: Run, key: Any, points: list[int]) -> Any:
     rows, _ = _opened(job, 0, _edition(job, 0))
     table = _table(run)
     return [_sentence(table, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
+
+
+def _saved(run: Run, key: Any, kind: str, place: int, colour: str, dark: bool) -> dict[str, Any]:
+    """The map as a file: its name, type, and content as base64."""
+    heavy()
+    from tsdae_core import map_export  # noqa: PLC0415 (brings torch)
+    from tsdae_core.map_sheet import sheet_of  # noqa: PLC0415
+
+    if kind not in FILES:
+        raise ValueError(f"a map is saved as {', '.join(FILES)}; got {kind!r}")
+    sheet = sheet_of(run, _find(run, key))
+    if kind in ("png", "svg"):
+        place = min(max(0, int(place)), len(sheet.layers) - 1)
+        data = map_export.picture(sheet, kind, place=place, colour=str(colour), dark=bool(dark))
+    else:
+        text = map_export.to_html(sheet) if kind == "html" else map_export.to_csv(sheet)
+        data = text.encode("utf-8-sig" if kind == "csv" else "utf-8")
+    return {
+        "name": f"map-{run.name}.{kind}",
+        "type": FILES[kind],
+        "data": base64.b64encode(data).decode("ascii"),
+    }
 
 
 def _checked(point: Any, count: int) -> int:

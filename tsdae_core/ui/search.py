@@ -47,7 +47,7 @@ def build(shell: Shell) -> None:
             elem_id="query",
         )
         go = gr.Button("Search", variant="primary", scale=0, min_width=110, elem_id="search-go")
-    view = component("neighbours", say(NO_RUN), elem_id="neighbours", min_height=260)
+    view = component("neighbours", say(NO_RUN), uses=["dom"], elem_id="neighbours", min_height=260)
 
     def on_search(name: str, text: str) -> Iterator[Any]:
         yield from found(shell.workspace, name, text)

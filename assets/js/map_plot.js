@@ -1,0 +1,248 @@
+/* The map's picture: points in groups of one colour, contours, lines to true neighbours, names, and the way from one layout to
+   the next. Part of map.js, which holds what is known (`map`, `shown`, `picked`) and the elements. */
+
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#a6761d"];
+const IN_THE_DARK = { "#0072b2": "#4180e6", "#56b4e9": "#8ad4ff", "#8c6bb1": "#b594e0", "#a6761d": "#c99a45" };
+const SYMBOLS = ["circle", "diamond", "triangle-up"];
+const SIGNS = ["●", "◆", "▲"];
+const GREY = "#8a939e";
+const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
+const SCALES = { words: "words", trust: "true neighbours", change: "changed" };
+const KINDS = {
+  label: "label", cluster: "group on the map", words: "number of words", trust: "how far to trust the place",
+  change: "neighbours changed by training", nothing: "nothing",
+}; // prettier-ignore
+const shade = (colour) => (dark() && IN_THE_DARK[colour]) || colour;
+const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"); // Plotly reads tags
+
+function show(layout, fromWhereTheyAre) {
+  const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length ? shown : null;
+  const kinds = ["label", "cluster", "words", "trust", "change", "nothing"].filter(
+    (kind) => kind === "words" || kind === "nothing" || (kind === "label" ? map.columns.labels.length : layout[kind]),
+  );
+  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind));
+  if (kinds.join() !== Array.from(colour.options, (one) => one.value).join()) {
+    colour.replaceChildren(...kinds.map((kind) => new Option(KINDS[kind], kind)));
+  }
+  colour.value = kept;
+  shown = { x: layout.x, y: layout.y, of: layout };
+  group();
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (from && plot.data && !still) glide(from, layout);
+  else draw();
+  describe();
+}
+
+function group() {
+  const kind = colour.value;
+  const layout = shown.of;
+  const count = shown.x.length;
+  const split = (places, titles, greyAt) => {
+    const rows = titles.map(() => []);
+    for (let row = 0; row < count; row++) rows[places(row)].push(row);
+    return titles
+      .map((name, place) => ({
+        name, rows: rows[place],
+        colour: place === greyAt ? GREY : COLOURS[place % 8],
+        sign: place === greyAt ? 0 : Math.floor(place / 8) % 3,
+      }))
+      .filter((one) => one.rows.length); // prettier-ignore
+  };
+  if (kind === "label") {
+    const { labels, label: codes } = map.columns;
+    groups = split((row) => codes[row], labels, / others$/.test(labels.at(-1)) && labels.length === 24 ? 23 : -1);
+  } else if (kind === "cluster") {
+    const most = Math.min(23, layout.names.length);
+    const titles = layout.names.slice(0, most).map((one) => one.text);
+    const more = layout.names.length > most;
+    groups = split((row) => (layout.cluster[row] >= 0 && layout.cluster[row] < most ? layout.cluster[row] : most),
+      [...titles, more ? "smaller groups and none" : "in no group"], most); // prettier-ignore
+  } else {
+    groups = [{ name: "", rows: Array.from({ length: count }, (_, row) => row), colour: COLOURS[0], sign: 0 }];
+  }
+  const known = new Set(groups.map((one) => one.name));
+  hidden = new Set([...hidden].filter((name) => known.has(name)));
+  drawLegend();
+}
+
+const take = (column, rows) => Float32Array.from(rows, (row) => column[row]);
+
+function marker(one) {
+  const kind = colour.value;
+  const size = shown.x.length > 20000 ? 3 : shown.x.length < 500 ? 7 : 4;
+  if (!SCALES[kind]) return { size, opacity: 0.7, color: shade(one.colour), symbol: SYMBOLS[one.sign] };
+  const values = kind === "words" ? map.columns.words : shown.of[kind];
+  const steps = dark() ? [...VIRIDIS].reverse() : VIRIDIS;
+  const top = kind === "words" ? quantile(values, 0.99) : 1;
+  return {
+    size, opacity: 0.8, color: values, cmin: 0, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
+    showscale: true,
+    colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1.01, xanchor: "left", y: 0.98, yanchor: "top",
+      tickformat: kind === "words" ? "d" : ".0%" },
+  }; // prettier-ignore
+}
+
+function quantile(values, share) {
+  const sorted = Float32Array.from(values).sort();
+  return Math.max(1, sorted[Math.floor(share * (sorted.length - 1))] || 1);
+}
+
+function traces() {
+  const points = groups.map((one) => ({
+    type: "scattergl", mode: "markers", hoverinfo: "none", showlegend: false, name: plain(one.name), customdata: one.rows,
+    visible: !hidden.has(one.name), x: take(shown.x, one.rows), y: take(shown.y, one.rows), marker: marker(one),
+    selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 0.12 } },
+  }));
+  return [density(), ...points, ...links()];
+} // prettier-ignore
+
+/* Faint contours of how many points lie where, for maps so full that points hide points. */
+function density() {
+  const none = { type: "contour", visible: false, z: [[0, 0], [0, 0]], showscale: false, hoverinfo: "skip" };
+  if (shown.x.length <= 5000) return none;
+  const side = 84, reach = 1.25, sigma = 1.6;
+  let grid = Array.from({ length: side }, () => new Float32Array(side));
+  const bin = (value) => Math.min(side - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * side)));
+  for (const one of groups) if (!hidden.has(one.name)) for (const row of one.rows) grid[bin(shown.y[row])][bin(shown.x[row])] += 1;
+  const weights = [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((step) => [step, Math.exp(-(step * step) / (2 * sigma * sigma))]);
+  const blurred = (rows) => rows.map((row) => row.map((_, at) => weights.reduce((sum, [step, weight]) => sum + weight * (row[at + step] || 0), 0)));
+  const turned = (rows) => rows[0].length ? Array.from(rows[0], (_, at) => rows.map((row) => row[at])) : rows;
+  grid = turned(blurred(turned(blurred(grid.map((row) => Array.from(row))))));
+  const top = Math.max(...grid.map((row) => Math.max(...row)));
+  const at = Array.from({ length: side }, (_, place) => -reach + ((place + 0.5) * 2 * reach) / side);
+  const ink = dark() ? "255,255,255" : "15,23,42";
+  return {
+    type: "contour", x: at, y: at, z: grid.map((row) => row.map((value) => Math.sqrt(value / top))), hoverinfo: "skip", showscale: false,
+    autocontour: false, contours: { start: 0.18, end: 0.95, size: 0.13, coloring: "fill" }, line: { width: 0.5, color: `rgba(${ink},0.12)`, smoothing: 1.2 },
+    colorscale: [[0, `rgba(${ink},0)`], [0.12, `rgba(${ink},0.01)`], [1, `rgba(${ink},0.075)`]], zmin: 0, zmax: 1,
+  }; // prettier-ignore
+}
+
+/* Lines from the chosen sentence to its true neighbours, and rings around them; always the last two traces. */
+function links() {
+  const x = [], y = [], ringX = [], ringY = [], sizes = [];
+  if (picked) {
+    const [fromX, fromY] = [shown.x[picked.point], shown.y[picked.point]];
+    ringX.push(fromX);
+    ringY.push(fromY);
+    sizes.push(14);
+    for (const one of picked.near) {
+      x.push(fromX, shown.x[one.point], null);
+      y.push(fromY, shown.y[one.point], null);
+      ringX.push(shown.x[one.point]);
+      ringY.push(shown.y[one.point]);
+      sizes.push(9);
+    }
+  }
+  const ink = dark() ? "#f1f5f9" : "#0f172a";
+  const bare = { type: "scattergl", hoverinfo: "skip", showlegend: false };
+  return [
+    { ...bare, mode: "lines", x, y, line: { width: 1.2, color: ink }, opacity: 0.55 },
+    { ...bare, mode: "markers", x: ringX, y: ringY, marker: { size: sizes, color: "rgba(0,0,0,0)", line: { width: 2, color: ink } } },
+  ];
+}
+
+/* How high a unit is drawn against its width: the axes mean nothing, so a wide frame is used, within reason. */
+const stretch = () => Math.max(0.6, Math.min(1.5, plot.clientHeight / Math.max(1, plot.clientWidth)));
+
+function layoutSettings() {
+  const style = getComputedStyle(element);
+  const quiet = { visible: false, showgrid: false, zeroline: false, range: [-1.08, 1.08] };
+  const surface = style.getPropertyValue("--background-fill-primary").trim() || "white";
+  const text = style.getPropertyValue("--body-text-color").trim() || style.color;
+  return {
+    uirevision: `${run} ${map.key}`, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+    font: { family: style.fontFamily, size: 12, color: text },
+    margin: { l: 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
+    dragmode: plot.layout?.dragmode || "pan", xaxis: quiet, yaxis: { ...quiet, scaleanchor: "x", scaleratio: stretch() },
+    modebar: { bgcolor: surface, color: style.getPropertyValue("--body-text-color-subdued").trim(), activecolor: text, orientation: "h" },
+    annotations: labels(text, surface),
+  };
+} // prettier-ignore
+
+/* Names of the groups, largest first, where they do not cover one another at the present zoom. */
+function labels(text, surface) {
+  const layout = shown?.of;
+  if (!named.checked || !layout?.names?.length) return [];
+  const [across, down] = [plot._fullLayout?.xaxis, plot._fullLayout?.yaxis];
+  const wide = across?._length || plot.clientWidth || 800, high = down?._length || plot.clientHeight || 560;
+  const [left, right] = across?.range || [-1.08, 1.08];
+  const [low, top] = down?.range || [-1.08, 1.08];
+  const taken = [];
+  const kept = [];
+  for (const one of layout.names) {
+    const px = ((one.x - left) / (right - left)) * wide, py = ((top - one.y) / (top - low)) * high;
+    const half = 3.4 * one.text.length + 6;
+    const box = [px - half, py - 11, px + half, py + 11];
+    if (box[0] < 0 || box[2] > wide || box[1] < 0 || box[3] > high) continue;
+    if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+    taken.push(box);
+    kept.push({ x: one.x, y: one.y, text: plain(one.text), showarrow: false, captureevents: false,
+      font: { size: 12, color: text }, bgcolor: surface, opacity: 0.88, borderpad: 2 }); // prettier-ignore
+  }
+  return kept;
+}
+
+async function draw() {
+  if (!map || !shown) return;
+  if (!window.Plotly) return void setTimeout(draw, 100);
+  for (const node of [tools, trust]) node.hidden = false;
+  const fresh = !plot.data;
+  if (fresh) plot.replaceChildren();
+  const config = {
+    displaylogo: false, displayModeBar: true, showSendToCloud: false, responsive: true, scrollZoom: true, doubleClick: "reset",
+    modeBarButtons: [["zoom2d", "pan2d", "lasso2d", "select2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
+    toImageButtonOptions: { format: "png", scale: 2, filename: `map-${run}` },
+  }; // prettier-ignore
+  await Plotly.react(plot, traces(), layoutSettings(), config);
+  frame.dataset.kind = shown?.of.kind || "";
+  frame.dataset.which = which;
+  if (!fresh || !plot.on) return;
+  plot.on("plotly_click", (event) => choose(event.points[0].customdata));
+  plot.on("plotly_hover", (event) => hover(event.points[0].customdata, event.event));
+  plot.on("plotly_unhover", () => (tip.hidden = true));
+  plot.on("plotly_selected", (event) => event && select(event.points.map((one) => one.customdata)));
+  plot.on("plotly_deselect", () => chosen.replaceChildren());
+  plot.on("plotly_relayout", (event) => "annotations" in event || relabel());
+  relabel();
+}
+
+/* Names again after a zoom: there may be room for more of them. */
+function relabel() {
+  if (!plot.data || !shown) return;
+  const style = getComputedStyle(element);
+  const next = labels(style.getPropertyValue("--body-text-color").trim(), style.getPropertyValue("--background-fill-primary").trim() || "white");
+  const text = (all) => (all || []).map((one) => one.text).join("|");
+  if (text(next) !== text(plot.layout.annotations)) Plotly.relayout(plot, { annotations: next });
+}
+
+/* From one layout to the other: every point goes straight to its new place, in as many steps as the browser manages. */
+function glide(from, to) {
+  const mine = ++moving;
+  const start = { x: Float32Array.from(from.x), y: Float32Array.from(from.y) };
+  const began = performance.now();
+  const points = groups.map((_, place) => place + 1);
+  Plotly.react(plot, [{ ...density(), visible: false }, ...traces().slice(1)], { ...layoutSettings(), annotations: [] });
+  const frameOf = () => {
+    if (mine !== moving || !plot.data) return;
+    const time = Math.min(1, (performance.now() - began) / 900);
+    const eased = time * time * (3 - 2 * time);
+    if (time >= 1) {
+      shown = { x: to.x, y: to.y, of: to };
+      return void draw();
+    }
+    const now = { x: new Float32Array(to.x.length), y: new Float32Array(to.x.length), of: to };
+    for (let row = 0; row < to.x.length; row++) {
+      now.x[row] = start.x[row] + eased * (to.x[row] - start.x[row]);
+      now.y[row] = start.y[row] + eased * (to.y[row] - start.y[row]);
+    }
+    shown = now;
+    const linked = links();
+    Plotly.restyle(plot, { x: [...groups.map((one) => take(now.x, one.rows)), ...linked.map((one) => one.x)],
+      y: [...groups.map((one) => take(now.y, one.rows)), ...linked.map((one) => one.y)] }, [...points, points.length + 1, points.length + 2]); // prettier-ignore
+    requestAnimationFrame(frameOf);
+  };
+  requestAnimationFrame(frameOf);
+}
+

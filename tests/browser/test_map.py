@@ -1,0 +1,81 @@
+"""The Map tab in a real Chromium, over a run that was really trained: saving, and what its button says."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.explored import HOSTILE, train
+from tsdae_core.runs import Run
+from tsdae_core.ui import build_app
+
+pytestmark = pytest.mark.browser
+PLOT = "document.querySelector('.map-plot')"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Run:
+    return train(tmp_path_factory.mktemp("map"), tiny_model_folder)
+
+
+@pytest.fixture(scope="module")
+def address(run: Run, serve: Callable[..., str]) -> str:
+    return serve(build_app(run.path.parent))
+
+
+def drawn(open_page: Callable[..., Any], address: str) -> Any:
+    """The Map tab with the finished map of the trained encoder."""
+    page = open_page(f"{address}?run=explored&tab=map")
+    page.wait_for_selector("#map-go:not([disabled])")
+    page.wait_for_timeout(300)
+    if not page.locator(".map[data-kind=umap]").count():
+        page.locator("#map-go").click()
+    page.wait_for_selector(".map[data-kind=umap][data-which=trained]")
+    return page
+
+
+def test_the_map_is_saved_as_page_picture_drawing_and_table(
+    open_page: Callable[..., Any], address: str, tmp_path: Path
+) -> None:
+    page = drawn(open_page, address)
+    for kind, begins in {
+        "html": b"<!doctype",
+        "png": b"\x89PNG",
+        "svg": b"<svg",
+        "csv": b"\xef\xbb\xbf",
+    }.items():
+        with page.expect_download() as waiting:
+            page.select_option(".map-save", kind)
+        assert waiting.value.suggested_filename == f"map-explored.{kind}"
+        waiting.value.save_as(tmp_path / f"map.{kind}")
+        assert (tmp_path / f"map.{kind}").read_bytes().startswith(begins)
+    with (tmp_path / "map.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["sentence"] == HOSTILE
+    assert {"x_base", "y_trained_encoder", "change_trained_encoder"} <= set(rows[0])
+
+    alone = open_page((tmp_path / "map.html").as_uri())
+    alone.wait_for_selector("body[data-drawn]")
+    alone.evaluate("document.querySelector('#plot').emit('plotly_click', {points: [{customdata: 0}]})")
+    alone.wait_for_selector("#card li")
+    assert alone.locator("#card p").first.inner_text() == HOSTILE
+    assert alone.locator("#card li").count() == 10
+    alone.locator("#find").fill("onerror")
+    assert alone.locator("#count").inner_text().startswith("1 of 200")
+    alone.get_by_role("button", name="Base").click()
+    assert alone.locator("#layers button[aria-pressed=true]").inner_text() == "Base"
+
+
+def test_a_button_that_cannot_work_says_why(
+    open_page: Callable[..., Any], run: Run, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    page = open_page(f"{serve(build_app(run.path.parent, read_only=True))}?run=explored&tab=map")
+    page.wait_for_selector("#map-go[title*='read-only']")
+    assert page.locator("#map-go").is_disabled()
+    page = open_page(f"{serve(build_app(tmp_path))}?tab=map")
+    page.wait_for_selector("#map-go[title*='Choose a run']")
+    assert page.locator("#map-go").is_disabled()
