@@ -7,18 +7,13 @@ pictures on the way. Needs Chromium.
 from __future__ import annotations
 
 import argparse
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking"]
+from tests.browser.serving import OPTIONS, ROOT, App, chromium
+
 MINUTES = 15
 
 
@@ -31,42 +26,24 @@ def main() -> int:
     parser.add_argument("--query", default="a storm warning for small boats")
     parser.add_argument("--output", type=Path, default=ROOT / "assets" / "screenshots")
     arguments = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
+    program = chromium()
+    if program is None:
         print("there is no Chromium; install it first", file=sys.stderr)
         return 2
     from playwright.sync_api import sync_playwright
 
     arguments.output.mkdir(parents=True, exist_ok=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory() as workspace:
-        command = [sys.executable, "app.py", "--port", str(port), "--workspace", workspace]
-        app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as workspace, sync_playwright() as playwright:
+        app = App(Path(workspace))
         try:
-            _wait(f"http://127.0.0.1:{port}/")
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
-                page = browser.new_page(viewport={"width": 1400, "height": 900})
-                page.set_default_timeout(MINUTES * 60_000)
-                _walk(page, f"http://127.0.0.1:{port}/", arguments)
-                browser.close()
+            browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.set_default_timeout(MINUTES * 60_000)
+            _walk(page, app.url, arguments)
+            browser.close()
         finally:
             app.kill()
     return 0
-
-
-def _wait(url: str) -> None:
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=5).read()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.3)
 
 
 def _walk(page: Any, url: str, arguments: argparse.Namespace) -> None:

@@ -116,7 +116,7 @@ def test_without_a_text_the_start_is_off_and_says_why(tmp_path: Path) -> None:
 def test_with_a_text_the_start_is_on_and_the_text_is_named(tmp_path: Path, draft: Draft) -> None:
     shown, button, _ = train.judge(shell_of(tmp_path), draft.key, "Quick look", name="", values=quick())
     assert (button.interactive, shown["off"]) == (True, "")
-    assert shown["text"] == "titles.txt: 1,200 sentences"
+    assert shown["text"] == {"title": "titles.txt", "count": "1,200 sentences"}
 
 
 @pytest.mark.parametrize(

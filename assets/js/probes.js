@@ -58,7 +58,7 @@ function legend() {
 const frame = make("section", "watch-probes");
 const bar = make("div", "watch-bar");
 const play = make("button", "watch-button watch-play", "Play");
-const slider = make("input", "watch-slider");
+const slider = make("input", "watch-range watch-slider");
 const where = make("output", "watch-number watch-where");
 const newest = make("button", "watch-button", "Newest");
 const total = make("p", "watch-total");

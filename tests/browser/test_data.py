@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -15,12 +13,11 @@ import pytest
 from tests.conftest import make_sentences
 from tsdae_core.config import TrainConfig
 from tsdae_core.runs import create_run, delete_run
-from tsdae_core.ui import LAUNCH, build_app
+from tsdae_core.ui import build_app
 from tsdae_core.ui.drafts import find_draft
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title} `code` and a few plain words"
-WAIT = 30_000
 WITHOUT_SPOKEN = """() => {
   const copy = document.querySelector("#data-damaged ol").cloneNode(true);
   copy.querySelectorAll(".watch-spoken").forEach((one) => one.remove());
@@ -34,50 +31,24 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(workspace: Path) -> Iterator[str]:
-    app = build_app(workspace)
-    _, url, _ = app.launch(prevent_thread_lock=True, quiet=True, **LAUNCH)
-    yield url
-    app.close()
+def address(workspace: Path, serve: Callable[..., str]) -> str:
+    return serve(build_app(workspace))
 
 
 @pytest.fixture
-def page(address: str) -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        if os.environ.get("TSDAE_BROWSER_REQUIRED"):
-            pytest.fail("there is no Chromium")
-        pytest.skip("there is no Chromium; install it to test the page")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=options)
-        page = browser.new_page(viewport={"width": 1400, "height": 1100})
-        errors: list[str] = []
-        outside: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: outside.append(request.url) if leaves(request.url) else None)
-        page.goto(address)
-        page.wait_for_selector("#data-file", timeout=WAIT)
-        yield page
-        assert errors == []
-        assert outside == []
-        browser.close()
-
-
-def leaves(url: str) -> bool:
-    """Whether a request goes to another machine."""
-    found = urlparse(url)
-    return found.scheme not in ("data", "blob") and found.hostname not in ("127.0.0.1", "localhost")
+def page(address: str, open_page: Callable[..., Any]) -> Any:
+    page = open_page(address, height=1100)
+    page.wait_for_selector("#data-file")
+    return page
 
 
 def load(page: Any, file: Path) -> None:
     page.set_input_files("#data-file input[type=file]", file)
-    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    page.wait_for_selector("#data-damaged .tok-deleted")
 
 
 def draft_key(page: Any) -> str:
-    page.wait_for_function("new URL(location).searchParams.get('draft')", timeout=WAIT)
+    page.wait_for_function("new URL(location).searchParams.get('draft')")
     return parse_qs(urlparse(page.url).query)["draft"][0]
 
 
@@ -98,11 +69,11 @@ def test_a_reload_and_a_second_browser_show_the_same_text(page: Any, tmp_path: P
     load(page, file)
     key = draft_key(page)
     page.reload()
-    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    page.wait_for_selector("#data-damaged .tok-deleted")
     assert draft_key(page) == key
     other = page.context.browser.new_page()
     other.goto(page.url)
-    other.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    other.wait_for_selector("#data-damaged .tok-deleted")
     assert "40 sentences from lines.txt" in other.inner_text("#data-report")
 
 
@@ -110,12 +81,11 @@ def test_pasted_hostile_text_is_shown_as_text(page: Any):
     page.get_by_role("tab", name="Paste text").click()
     page.fill("#data-text textarea", "\n".join([HOSTILE, *make_sentences(30)]))
     page.click("#data-paste")
-    page.wait_for_selector("#data-damaged .tok-deleted", timeout=WAIT)
+    page.wait_for_selector("#data-damaged .tok-deleted")
     seen = page.evaluate(WITHOUT_SPOKEN)
     assert "onerror=window.hit=1" in seen and "${document.title}" in seen
-    page.wait_for_selector("#data-rows [data-row='0']", timeout=WAIT)
+    page.wait_for_selector("#data-rows [data-row='0']")
     assert page.locator("#data-damaged img, #data-rows img, #data-report img").count() == 0
-    assert page.evaluate("window.hit") is None
 
 
 def test_the_damage_is_drawn_anew_and_follows_the_share(page: Any, tmp_path: Path):
@@ -125,18 +95,18 @@ def test_the_damage_is_drawn_anew_and_follows_the_share(page: Any, tmp_path: Pat
     before = page.inner_html("#data-damaged ol")
     page.get_by_role("button", name="Damage again").click()
     page.wait_for_function(
-        "before => document.querySelector('#data-damaged ol').innerHTML !== before", arg=before, timeout=WAIT
+        "before => document.querySelector('#data-damaged ol').innerHTML !== before", arg=before
     )
     page.get_by_label("number input for Share of words").fill("0")
     page.keyboard.press("Enter")
-    page.wait_for_function("!document.querySelector('#data-damaged ol .tok-deleted')", timeout=WAIT)
+    page.wait_for_function("!document.querySelector('#data-damaged ol .tok-deleted')")
 
 
 def test_a_file_that_cannot_be_used_gets_a_sentence_in_the_page(page: Any, tmp_path: Path):
     file = tmp_path / "nothing.txt"
     file.write_text("\n\n", encoding="utf-8")
     page.set_input_files("#data-file input[type=file]", file)
-    page.wait_for_selector("#data-report [role=alert]", timeout=WAIT)
+    page.wait_for_selector("#data-report [role=alert]")
     assert "Traceback" not in page.inner_text("body")
     assert not page.locator("#data-use").is_visible()
 
@@ -144,11 +114,9 @@ def test_a_file_that_cannot_be_used_gets_a_sentence_in_the_page(page: Any, tmp_p
 def test_the_example_is_one_click_away_and_use_leads_to_train(page: Any):
     page.get_by_role("tab", name="Example").click()
     page.click("#data-take")
-    page.wait_for_selector("#data-use", timeout=WAIT)
+    page.wait_for_selector("#data-use")
     page.click("#data-use")
-    page.wait_for_function(
-        "document.querySelector('#findings')?.innerText.includes('sentences')", timeout=WAIT
-    )
+    page.wait_for_function("document.querySelector('#findings')?.innerText.includes('sentences')")
     assert page.get_by_role("tab", name="Train").get_attribute("aria-selected") == "true"
 
 
@@ -162,7 +130,7 @@ def test_a_run_made_after_the_page_was_built_is_shown_without_an_error(
         run.append_metrics({"step": step, "loss": 5.0, "lr": 1e-5})
     try:
         page.goto(f"{address}?run=later&tab=train")
-        page.wait_for_selector("#chart .watch-plot .main-svg", timeout=WAIT)
+        page.wait_for_selector("#chart .watch-plot .main-svg")
         assert page.locator("[data-testid=toast-body]").count() == 0
     finally:
         delete_run(run)

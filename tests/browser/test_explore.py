@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pyarrow as pa
 import pytest
 
 from tests.conftest import make_sentences
 from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
-from tsdae_core.ui import LAUNCH, build_app
+from tsdae_core.ui import build_app
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title.length} `code` <b>bold</b>"
 LABEL = "<b onmouseover=window.hit=1>kind"
-WAIT = 120_000
 PLOT = "document.querySelector('.map-plot')"
 
 
@@ -39,32 +36,13 @@ def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Ru
 
 
 @pytest.fixture(scope="module")
-def address(run: Run) -> Iterator[str]:
-    app: gr.Blocks = build_app(run.path.parent)
-    _, url, _ = app.launch(prevent_thread_lock=True, quiet=True, **LAUNCH)
-    yield url
-    app.close()
+def address(run: Run, serve: Callable[..., str]) -> str:
+    return serve(build_app(run.path.parent))
 
 
 @pytest.fixture
-def page(address: str) -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        if os.environ.get("TSDAE_BROWSER_REQUIRED"):
-            pytest.fail("there is no Chromium")
-        pytest.skip("there is no Chromium; install it to test the page")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        page = browser.new_page(viewport={"width": 1300, "height": 1000})
-        page.set_default_timeout(WAIT)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        yield page
-        assert errors == []
-        assert page.evaluate("window.hit") is None
-        browser.close()
+def page(open_page: Callable[..., Any]) -> Any:
+    return open_page(width=1300)
 
 
 def draw(page: Any, address: str) -> None:

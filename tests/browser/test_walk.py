@@ -6,107 +6,19 @@ the page shows it. Then rebuild, search and map. No request leaves the machine.
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import pytest
 
+from tests.browser.serving import App
 from tests.conftest import make_sentences
-from tsdae_core import launch
 from tsdae_core.runs import Run, list_runs
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
-ROOT = Path(__file__).parents[2]
-WAIT = 90_000
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title} `code` and a few plain words"
-
-
-class App:
-    """The app as a process of its own, on a port of its own."""
-
-    def __init__(self, workspace: Path):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.workspace = workspace
-        self.url = f"http://127.0.0.1:{self.port}/"
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "app.py", "--port", str(self.port), "--workspace", str(self.workspace)]
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-        )
-        deadline = time.monotonic() + 90
-        while True:
-            try:
-                urllib.request.urlopen(self.url, timeout=5).read()
-                return
-            except OSError:
-                assert self.process.poll() is None, "the app ended at its start"
-                assert time.monotonic() < deadline, "the app did not answer"
-                time.sleep(0.2)
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(timeout=30)
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    app = App(tmp_path_factory.mktemp("walk"))
-    yield app
-    app.kill()
-    for run in list_runs(app.workspace):
-        launch.kill(run)
-
-
-@pytest.fixture(scope="module")
-def browsing() -> Iterator[Any]:
-    """Makes a fresh browser; every page counts its errors and the requests that leave the machine."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        if os.environ.get("TSDAE_BROWSER_REQUIRED"):
-            pytest.fail("there is no Chromium")
-        pytest.skip("there is no Chromium; install it to test the page")
-    api = pytest.importorskip("playwright.sync_api")
-    outside: list[str] = []
-    errors: list[str] = []
-    with api.sync_playwright() as playwright:
-
-        def fresh() -> Any:
-            options = [
-                "--no-sandbox",
-                "--disable-gpu",
-                "--enable-unsafe-swiftshader",
-                "--disable-background-networking",
-            ]
-            browser = playwright.chromium.launch(executable_path=chromium, args=options)
-            page = browser.new_page(viewport={"width": 1400, "height": 1000})
-            page.set_default_timeout(WAIT)
-            page.on("request", lambda request: outside.append(request.url) if leaves(request.url) else None)
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            return page
-
-        yield fresh
-    assert outside == []
-    assert errors == []
-
-
-def leaves(url: str) -> bool:
-    """Whether a request goes to another machine."""
-    found = urlparse(url)
-    return found.scheme not in ("data", "blob") and found.hostname not in ("127.0.0.1", "localhost")
 
 
 def only_run(app: App) -> Run:
@@ -132,13 +44,12 @@ def wait_for_steps(run: Run, more: int) -> None:
 
 
 def test_a_person_uploads_trains_comes_back_and_explores(
-    app: App, browsing: Any, tiny_model_folder: Path, tmp_path: Path
+    app: App, open_page: Callable[..., Any], tiny_model_folder: Path, tmp_path: Path
 ) -> None:
     text = tmp_path / "my notes.txt"
     text.write_text("\n".join([*make_sentences(400), HOSTILE]), encoding="utf-8")
-    page = browsing()
+    page = open_page(app.url)
 
-    page.goto(app.url)
     page.set_input_files("#data-file input[type=file]", text)
     page.wait_for_selector("#data-damaged .tok-deleted")
     page.locator("#data-use").click()
@@ -160,11 +71,10 @@ def test_a_person_uploads_trains_comes_back_and_explores(
     page.reload()
     page.wait_for_function("document.title.includes('%')")
     page.wait_for_selector("#chart .js-plotly-plot")
-    page.context.browser.close()
+    page.context.close()
 
     wait_for_steps(run, 5)
-    page = browsing()
-    page.goto(app.url)
+    page = open_page(app.url)
     page.wait_for_function("document.title.includes('%')")
 
     app.kill()
@@ -197,6 +107,3 @@ def test_a_person_uploads_trains_comes_back_and_explores(
     page.wait_for_selector(".map[data-kind=umap]")
     page.evaluate("document.querySelector('.map-plot').emit('plotly_click', {points: [{customdata: 3}]})")
     page.wait_for_function("document.querySelectorAll('.map-near li').length === 10")
-
-    assert page.evaluate("window.hit") is None
-    page.context.browser.close()

@@ -1,4 +1,4 @@
-"""The Train tab, left: what to train on, with which settings, what may go wrong, and the start. Right: ui/watch.py."""
+"""The Train tab. Top: what to train on, what may go wrong, the start. Left: the settings. Right: ui/watch.py."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ MOST_PROBES = 12
 
 def build(shell: Shell) -> None:
     """The tab's components and what they do."""
+    with gr.Row(elem_id="start-head"):
+        about = component("findings", {}, elem_id="findings")
+        with gr.Row(elem_classes=["buttons"]):
+            measure = gr.Button("Measure", interactive=False, elem_id="measure", min_width=100)
+            start = gr.Button(
+                "Start training", variant="primary", interactive=False, elem_id="start", min_width=160
+            )
     with gr.Row(elem_classes=["split"]):
         with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
             preset = gr.Radio(
@@ -43,26 +50,15 @@ def build(shell: Shell) -> None:
                     elem_id="probes-text",
                 )
             name = gr.Textbox(label="Name of the run", placeholder="named after the text", elem_id="run-name")
-            with gr.Column(elem_id="start-bar"):
-                findings = component("findings", {}, elem_id="findings")
-                with gr.Row(elem_classes=["buttons"]):
-                    measure = gr.Button("Measure", elem_id="measure", min_width=90, scale=1)
-                    start = gr.Button(
-                        "Start training",
-                        variant="primary",
-                        interactive=False,
-                        elem_id="start",
-                        min_width=150,
-                        scale=2,
-                    )
         with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
             watch.build(shell)
 
     given = [shell.draft, preset, name, *form.inputs.values()]
-    seen = [findings, start, form.fold]
+    seen = [about, start, measure, form.fold]
 
     def on_change(key: str, preset: str, name: str, *values: Any) -> tuple[Any, ...]:
-        return judge(shell, key, preset, name=name, values=form.values(values))
+        shown, button, fold = judge(shell, key, preset, name=name, values=form.values(values))
+        return shown, button, button, fold
 
     def on_preset(preset: str, base: str) -> list[Any]:
         return form.shown(forms.preset_with(preset, base))
@@ -90,7 +86,7 @@ def build(shell: Shell) -> None:
         **QUIET,
     )
     preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
-    measure.click(on_measure, [findings, *given], findings, api_visibility="private", show_progress="minimal")
+    measure.click(on_measure, [about, *given], about, api_visibility="private", show_progress="minimal")
     start.click(on_start, [*given, probes], [shell.picker, shell.facts, shell.tabs], **QUIET)
 
 
@@ -99,14 +95,15 @@ def judge(
 ) -> tuple[dict[str, Any], gr.Button, Any]:
     """What the settings mean for this text: findings, whether a start makes sense, the fold's title."""
     draft = find_draft(shell.workspace, key)
+    table = draft.table() if draft else None
+    text = {"title": draft.title, "count": f"{table.num_rows:,} sentences"} if draft else None
     try:
         config = checked(values)
     except ValueError as error:
-        return said([("error", forms.plain(str(error)))], ""), gr.Button(interactive=False), gr.skip()
+        return said([("error", forms.plain(str(error)))], text), gr.Button(interactive=False), gr.skip()
     fold = gr.Accordion(label=forms.fold_title(config))
     if draft is None:
-        return said([("info", NO_TEXT)], "", off=NO_TEXT), gr.Button(interactive=False), fold
-    table = draft.table()
+        return said([("info", NO_TEXT)], None, off=NO_TEXT), gr.Button(interactive=False), fold
     found = [(one.level, forms.plain(one.text)) for one in preflight.check(config, table)]
     far = forms.out_of_reach(config.base_model) if not any(level == "error" for level, _ in found) else ""
     if far:
@@ -115,12 +112,13 @@ def judge(
     command = forms.command_line(
         config, preset, draft.path, name=safe_name(name or ""), workspace=shell.workspace
     )
-    text = f"{draft.title}: {table.num_rows:,} sentences"
     shown = said([("info", off), *found] if off else found, text, command=command, off=off)
     return shown, gr.Button(interactive=not shown["off"]), fold
 
 
-def said(findings: list[tuple[str, str]], text: str, *, command: str = "", off: str = "") -> dict[str, Any]:
+def said(
+    findings: list[tuple[str, str]], text: dict[str, str] | None, *, command: str = "", off: str = ""
+) -> dict[str, Any]:
     """What the component `findings` draws; `off` is why the start is off, by itself the first error."""
     found = [{"level": level, "text": words} for level, words in findings]
     wrong = next((words for level, words in findings if level == "error"), "")
