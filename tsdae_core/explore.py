@@ -1,12 +1,10 @@
-"""Any encoder's vectors of any sentences, cached, and exact nearest neighbours among them.
+"""Search: a corpus as an encoder, or BM25, sees it, and the sentences nearest to a query.
 
-Legend: N sentences, Q queries, H vector size, k neighbours.
+Legend: N sentences, H vector size, k hits.
 """
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +15,16 @@ import pyarrow as pa
 import torch
 
 from tsdae_core.encoders import Encoder, Progress, fingerprint, load_encoder
+from tsdae_core.lexical import BM25
+from tsdae_core.vectors import embed, embedded, neighbours
 
 __all__ = [
+    "WORDS",
     "Encoder",
     "Index",
     "Progress",
+    "VectorIndex",
+    "WordIndex",
     "embed",
     "embedded",
     "fingerprint",
@@ -32,81 +35,23 @@ __all__ = [
     "search",
 ]
 
-
-def embed(
-    encoder: Encoder, texts: Sequence[str], cache_dir: Path, *, progress: Progress | None = None
-) -> np.ndarray:
-    """The vectors of `texts`, unit length, float32 (N, H): read from `cache_dir` or computed and kept there."""
-    path = _vectors_path(encoder.fingerprint, texts, cache_dir)
-    if not path.is_file():
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        vectors = encoder.encode(texts, progress=progress)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.npy")
-        np.save(temporary, vectors)
-        temporary.replace(path)
-    return np.load(
-        path, mmap_mode="c"
-    )  # copy on write: torch takes it without a copy and the file stays as it is
-
-
-def embedded(encoder: Encoder, texts: Sequence[str], cache_dir: Path) -> np.ndarray | None:
-    """What `embed` would read, or None when it would have to compute."""
-    path = _vectors_path(encoder.fingerprint, texts, cache_dir)
-    return np.load(path, mmap_mode="c") if path.is_file() else None
-
-
-def _vectors_path(print_of: str, texts: Sequence[str], cache_dir: Path) -> Path:
-    digest = hashlib.sha256(print_of.encode())
-    for text in texts:
-        digest.update(text.encode("utf-8", "replace") + b"\0")
-    return cache_dir / f"vectors-{digest.hexdigest()[:32]}.npy"
-
-
-def neighbours(
-    queries: np.ndarray, vectors: np.ndarray, k: int, *, block: int = 1024
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k nearest of `vectors` (N, H) to each of `queries` (Q, H) by cosine, exactly, best first.
-
-    Args:
-        queries, vectors: unit length.
-        k: cut to N.
-        block: queries at a time at most; fewer when N is large, so that scores take at most a quarter of a gigabyte.
-
-    Returns:
-        scores (Q, k) and row numbers (Q, k).
-    """
-    k = min(k, len(vectors))
-    table = torch.from_numpy(np.require(vectors, np.float32, "W"))  # (N, H)
-    block = max(1, min(block, 2**26 // max(1, len(vectors))))
-    scores, rows = [], []
-    for first in range(0, len(queries), block):
-        part = torch.from_numpy(np.require(queries[first : first + block], np.float32, "W"))
-        best = (part @ table.T).topk(k, dim=1)  # (block, k)
-        scores.append(best.values.numpy())
-        rows.append(best.indices.numpy())
-    if not scores:
-        return np.zeros((0, k), np.float32), np.zeros((0, k), np.int64)
-    return np.concatenate(scores), np.concatenate(rows)
+WORDS = "bm25"
+"""The system that compares words."""
 
 
 @dataclass(frozen=True)
 class Index:
-    """A corpus as one encoder sees it: sentences, their labels, their vectors (N, H)."""
+    """A corpus as one system sees it: N sentences and their labels."""
 
-    encoder: Encoder
     texts: list[str]
     labels: list[str]
-    vectors: np.ndarray
 
     def scores(self, query: str) -> np.ndarray:
-        """(N,) cosines of every sentence with `query`. Raises `ValueError` when it is blank."""
-        if not query.strip():
-            raise ValueError("the query is empty; type a sentence to search for")
-        vector = torch.from_numpy(self.encoder.encode([query])[0])  # (H,)
-        return (torch.from_numpy(np.require(self.vectors, np.float32, "W")) @ vector).numpy()
+        """(N,) how near every sentence is to `query`. Raises `ValueError` when it is blank."""
+        raise NotImplementedError
 
     def hits(self, scores: np.ndarray, k: int) -> list[dict[str, Any]]:
-        """The k best by `scores` (N,): dicts of rank, row, score, sentence and label, best first."""
+        """The k best by `scores` (N,): dicts of rank, row, score, sentence and label, best first; -inf is left out."""
         best = torch.from_numpy(scores).topk(min(k, len(scores))).indices.tolist()
         return [
             {
@@ -117,7 +62,44 @@ class Index:
                 "label": self.labels[row],
             }
             for rank, row in enumerate(best, start=1)
+            if scores[row] > -np.inf
         ]
+
+    def within(self, scores: np.ndarray, label: str) -> np.ndarray:
+        """Scores (N,) with -inf for every sentence of another label."""
+        return np.where(np.array(self.labels, dtype=object) == label, scores, -np.inf).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class VectorIndex(Index):
+    """As an encoder sees it: vectors (N, H)."""
+
+    encoder: Encoder
+    vectors: np.ndarray
+
+    def scores(self, query: str) -> np.ndarray:
+        """(N,) cosines. Raises `ValueError` when the query is blank."""
+        _not_blank(query)
+        vector = torch.from_numpy(self.encoder.encode([query])[0])  # (H,)
+        return (torch.from_numpy(np.require(self.vectors, np.float32, "W")) @ vector).numpy()
+
+
+@dataclass(frozen=True)
+class WordIndex(Index):
+    """As BM25 sees it."""
+
+    engine: BM25
+
+    def scores(self, query: str) -> np.ndarray:
+        """(N,) BM25, and -inf for a sentence without a common word. Raises `ValueError` when the query is blank."""
+        _not_blank(query)
+        found = self.engine.scores(query)
+        return np.where(found > 0, found, -np.inf).astype(np.float32)
+
+
+def _not_blank(query: str) -> None:
+    if not query.strip():
+        raise ValueError("the query is empty; type a sentence to search for")
 
 
 def open_index(
@@ -128,10 +110,10 @@ def open_index(
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> Index:
-    """Load an encoder and its vectors of `corpus`.
+    """Load a system and what it knows of `corpus`.
 
     Args:
-        system: see `load_encoder`.
+        system: see `load_encoder`; or "bm25".
         corpus: columns sentence and label.
         workspace: the folder of all runs.
         cache_dir: where the vectors are kept; None keeps none.
@@ -140,22 +122,24 @@ def open_index(
     Raises:
         ValueError: for an unknown system.
     """
+    texts, labels = corpus["sentence"].to_pylist(), [label or "" for label in corpus["label"].to_pylist()]
+    if system == WORDS:
+        return WordIndex(texts, labels, BM25(texts))
     encoder = load_encoder(system, workspace)
-    texts = corpus["sentence"].to_pylist()
     if cache_dir:
         vectors = embed(encoder, texts, cache_dir, progress=progress)
     else:
         vectors = encoder.encode(texts, progress=progress)
-    return Index(encoder, texts, corpus["label"].to_pylist(), vectors)
+    return VectorIndex(texts, labels, encoder, vectors)
 
 
-def ranks(scores: np.ndarray, rows: Sequence[int]) -> list[int]:
-    """The place, from 1, that each of `rows` has when all scores (N,) are sorted, best first.
+def ranks(scores: np.ndarray, rows: Sequence[int]) -> list[int | None]:
+    """The place, from 1, that each of `rows` has when all scores (N,) are sorted, best first; None for -inf.
 
-    >>> ranks(np.array([0.1, 0.9, 0.5]), [0, 1])
-    [3, 1]
+    >>> ranks(np.array([0.1, 0.9, -np.inf]), [0, 1, 2])
+    [2, 1, None]
     """
-    return [int((scores > scores[row]).sum()) + 1 for row in rows]
+    return [int((scores > scores[row]).sum()) + 1 if scores[row] > -np.inf else None for row in rows]
 
 
 def search(
@@ -165,6 +149,7 @@ def search(
     *,
     k: int,
     workspace: Path,
+    label: str = "",
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
@@ -173,12 +158,15 @@ def search(
     Args:
         query: a sentence.
         k: how many.
+        label: only among the sentences of this label; "" among all.
         system, corpus, workspace, cache_dir, progress: see `open_index`.
 
     Raises:
-        ValueError: for a blank query or an unknown system.
+        ValueError: for a blank query, an unknown system, or a label that no sentence has.
     """
-    if not query.strip():
-        raise ValueError("the query is empty; type a sentence to search for")
+    _not_blank(query)
+    if label and label not in corpus["label"].to_pylist():
+        raise ValueError(f"no sentence has the label {label!r}")
     index = open_index(system, corpus, workspace=workspace, cache_dir=cache_dir, progress=progress)
-    return index.hits(index.scores(query), k)
+    scores = index.scores(query)
+    return index.hits(index.within(scores, label) if label else scores, k)

@@ -16,8 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsdae_core.explore import neighbours
+from tsdae_core.vectors import neighbour_graph
 
+__all__ = [
+    "MapOptions",
+    "faithfulness",
+    "neighbour_change",
+    "neighbour_graph",
+    "normalised",
+    "pca",
+    "project",
+    "turned",
+]
 Told = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
@@ -30,26 +40,6 @@ class MapOptions:
     min_dist: float = 0.1
     epochs: int = 200
     seed: int = 42
-
-
-def neighbour_graph(
-    vectors: np.ndarray, k: int, *, progress: Told | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The exact k nearest others of every vector (N, H): rows (N, k) and cosines (N, k), best first; k is cut to N - 1."""
-    k = min(k, len(vectors) - 1)
-    points, scores = [], []
-    for first in range(0, len(vectors), 1024):
-        part = vectors[first : first + 1024]
-        score, row = neighbours(part, vectors, k + 1)
-        own = row == np.arange(first, first + len(part))[:, None]
-        own[~own.any(1), -1] = (
-            True  # among many equal vectors the point itself may be missing: drop the last one
-        )
-        points.append(row[~own].reshape(len(part), k))
-        scores.append(score[~own].reshape(len(part), k))
-        if progress:
-            progress(first + len(part), len(vectors))
-    return np.concatenate(points), np.concatenate(scores)
 
 
 def pca(vectors: np.ndarray) -> np.ndarray:

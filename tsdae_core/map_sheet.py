@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from tsdae_core import explore, maps
 from tsdae_core.map_clusters import clusters, middles, names
-from tsdae_core.map_layout import MapOptions, faithfulness, neighbour_graph, project
+from tsdae_core.map_layout import MapOptions, faithfulness, project
 from tsdae_core.runs import Job, Run
+from tsdae_core.vectors import GRAPH, neighbour_graph
 
 NEAREST = 10
 """Neighbours of each point that are saved with it."""
@@ -116,9 +117,7 @@ def draw(
         vectors = np.asarray(explore.embed(encoder, sentences, cache_dir, progress=embedding))
     else:
         vectors = encoder.encode(sentences, progress=embedding)
-    points, scores = neighbour_graph(
-        vectors, maps.GRAPH, progress=lambda *far: told("Nearest neighbours", *far)
-    )
+    points, scores = neighbour_graph(vectors, GRAPH, progress=lambda *far: told("Nearest neighbours", *far))
     xy = project(vectors, points, scores, options=options, on_epoch=lambda *far: told("UMAP, epoch", *far))
     groups, trust = clusters(xy), faithfulness(xy, points)
     named = zip(names(sentences, groups), middles(xy, groups).tolist(), strict=True)

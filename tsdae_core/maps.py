@@ -10,6 +10,8 @@ Legend: N points, k neighbours.
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -28,19 +30,16 @@ from tsdae_core.map_layout import (
     Told,
     faithfulness,
     neighbour_change,
-    neighbour_graph,
     pca,
     project,
     turned,
 )
 from tsdae_core.runs import Job, Run, read_json, write_json
+from tsdae_core.vectors import graph, graph_files
 
 MOST_POINTS = 50_000
 COLLAPSED = 0.9999
 """Cosine above which two sentences count as the same; when all are, the picture means nothing."""
-
-GRAPH = 30
-"""Neighbours per point in the graph that is kept."""
 
 DEFAULTS = MapOptions()
 FEWEST = 3
@@ -185,24 +184,28 @@ def compute(job: Job) -> None:
     texts = run.corpus()["sentence"].to_pylist()
     rows = sample(len(texts), options.seed)
     write_json(job.path / "facts.json", {"total": len(texts), "points": len(rows)})
+    drawn = [texts[row] for row in rows]
+    encoders: list[explore.Encoder] = []
     vectors: list[np.ndarray] = []
     first = np.zeros((len(rows), 2), np.float32)
     for place, system in enumerate(systems):
-        name = f" with {encoder_words(system)}"
-        vectors.append(_vectors(job, system, workspace, texts=texts, rows=rows, cache_dir=run.cache_dir))
-        job.write_status(phase=f"First picture{name}", step=0, total=0)
+        job.write_status(state="running", phase=f"Loading {encoder_words(system)}", step=0, total=0)
+        encoders.append(explore.load_encoder(system, workspace))
+        tell = _teller(job, f"Embedding with {encoder_words(system)}")
+        vectors.append(_vectors(encoders[place], texts, drawn, rows=rows, cache_dir=run.cache_dir, tell=tell))
+        job.write_status(phase=f"First picture with {encoder_words(system)}", step=0, total=0)
         flat = pca(vectors[place])
         _write(job, "pca", place, rows=rows, xy=turned(flat, first) if place else flat)
         first = first if place else flat
     graphs = []
     for place, system in enumerate(systems):
         tell = _teller(job, f"Nearest neighbours by {encoder_words(system)}")
-        graphs.append(neighbour_graph(vectors[place], GRAPH, progress=tell))
-        _save(_graph_path(job, "points", place), graphs[place][0].astype(np.int32))
-        _save(_graph_path(job, "scores", place), graphs[place][1].astype(np.float32))
+        graphs.append(graph(encoders[place], drawn, run.cache_dir, vectors=vectors[place], progress=tell))
+        files = graph_files(encoders[place].fingerprint, drawn, run.cache_dir)
+        for part, file in zip(("points", "scores"), files, strict=True):
+            _link(file, _graph_path(job, part, place))
     if len(graphs) > 1:
         _save(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
-    drawn = [texts[row] for row in rows]
     xy: np.ndarray | None = None
     for place, (system, (points, scores)) in enumerate(zip(systems, graphs, strict=True)):
         job.write_status(phase=f"Preparing UMAP of {encoder_words(system)}", step=0, total=0)
@@ -236,19 +239,19 @@ def encoder_words(system: str) -> str:
 
 
 def _vectors(
-    job: Job, system: str, workspace: Path, *, texts: list[str], rows: np.ndarray, cache_dir: Path
+    encoder: explore.Encoder,
+    texts: list[str],
+    drawn: list[str],
+    *,
+    rows: np.ndarray,
+    cache_dir: Path,
+    tell: Told,
 ) -> np.ndarray:
     """(N, H) of the drawn sentences: cut from the whole corpus's when these are kept, so that nothing is embedded twice."""
-    name = encoder_words(system)
-    job.write_status(state="running", phase=f"Loading {name}", step=0, total=0)
-    encoder = explore.load_encoder(system, workspace)
-    tell = _teller(job, f"Embedding with {name}")
-    if len(rows) == len(texts):
-        return np.asarray(explore.embed(encoder, texts, cache_dir, progress=tell))
-    everything = explore.embedded(encoder, texts, cache_dir)
+    everything = explore.embedded(encoder, texts, cache_dir) if len(drawn) < len(texts) else None
     if everything is not None:
         return np.asarray(everything[rows])
-    return np.asarray(explore.embed(encoder, [texts[row] for row in rows], cache_dir, progress=tell))
+    return np.asarray(explore.embed(encoder, drawn, cache_dir, progress=tell))
 
 
 def _teller(job: Job, phase: str) -> Told:
@@ -259,6 +262,15 @@ def _save(path: Path, array: np.ndarray) -> None:
     temporary = path.with_name(f".{path.name}")
     np.save(temporary, array)
     temporary.replace(path)
+
+
+def _link(file: Path, target: Path) -> None:
+    """One file under two names, or a copy where the disk has no such links."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copyfile(file, target)
 
 
 def _write(job: Job, kind: str, place: int, *, rows: np.ndarray, xy: np.ndarray, **more: np.ndarray) -> None:

@@ -1,0 +1,133 @@
+"""What changed most: how each sentence's nearest neighbours differ between two encoders, in the original space.
+
+Legend: N sentences, k neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tsdae_core.encoders import Progress, load_encoder
+from tsdae_core.vectors import embed, graph
+
+NEAREST = 10
+PERSISTENCE = 0.9
+"""How much the top of a list weighs in rank-biased overlap: at 0.9 the first ten places carry most of it."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Two encoders' neighbours of the same N sentences.
+
+    Attributes:
+        before, after: (N, k) rows of each sentence's nearest others, best first.
+        jaccard: (N,) shared neighbours divided by all of both lists; 1 when they are the same.
+        overlap: (N,) rank-biased overlap, which also sees the order; 1 when the lists are the same.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    jaccard: np.ndarray
+    overlap: np.ndarray
+
+    def most(self, count: int) -> list[int]:
+        """The rows that changed most: least shared neighbours first, then least overlap of ranks, then in order."""
+        return np.lexsort((np.arange(len(self.jaccard)), self.overlap, self.jaccard))[:count].tolist()
+
+    def of(self, row: int) -> dict[str, list[dict[str, Any]]]:
+        """One sentence's neighbours: kept, gained and lost, as dicts of row and the places before and after (or None)."""
+        before = {int(other): place for place, other in enumerate(self.before[row], 1)}
+        after = {int(other): place for place, other in enumerate(self.after[row], 1)}
+        told = [
+            {"row": other, "before": before.get(other), "after": after.get(other)}
+            for other in dict.fromkeys([*after, *before])
+        ]
+        return {
+            "kept": [one for one in told if one["before"] and one["after"]],
+            "gained": [one for one in told if not one["before"]],
+            "lost": [one for one in told if not one["after"]],
+        }
+
+
+def compare(before: np.ndarray, after: np.ndarray, *, k: int = NEAREST) -> Changes:
+    """Compare two neighbour graphs (N, k or more) of the same sentences; k is cut to what both have."""
+    k = min(k, before.shape[1], after.shape[1])
+    before, after = np.asarray(before[:, :k]), np.asarray(after[:, :k])
+    return Changes(before, after, jaccard(before, after), rank_biased_overlap(before, after))
+
+
+def jaccard(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """(N,) float32: of two lists (N, k) without repeats, shared entries divided by all entries of both.
+
+    >>> jaccard(np.array([[1, 2]]), np.array([[2, 3]])).round(3).tolist()
+    [0.3330000042915344]
+    """
+    k = before.shape[1]
+    shared = np.zeros(len(before))
+    for place in range(k):
+        shared += (before[:, place, None] == after).any(1)
+    return (shared / np.maximum(2 * k - shared, 1)).astype(np.float32)
+
+
+def rank_biased_overlap(
+    before: np.ndarray, after: np.ndarray, *, persistence: float = PERSISTENCE
+) -> np.ndarray:
+    """(N,) float32: rank-biased overlap of two ranked lists (N, k), extrapolated from the k places that are known.
+
+    Webber, Moffat and Zobel (2010), equation 32 for lists of equal length: X(k)/k p^k + (1-p)/p * sum of X(d)/d p^d, where
+    X(d) counts the entries that the two lists share among their first d.
+    """
+    k = before.shape[1]
+    total, shared = np.zeros(len(before)), np.zeros(len(before))
+    for depth in range(1, k + 1):
+        new, other = before[:, depth - 1, None], after[:, depth - 1, None]
+        shared += (new == after[:, :depth]).any(
+            1
+        )  # this place's entry of the first list, anywhere in the second
+        shared += (other == before[:, : depth - 1]).any(
+            1
+        )  # and the other way round, the same place counted once
+        total += shared / depth * persistence**depth
+    return (shared / k * persistence**k + (1 - persistence) / persistence * total).astype(np.float32)
+
+
+def hubs(near: np.ndarray, *, k: int = NEAREST) -> np.ndarray:
+    """(N,) how often each sentence is among the k nearest of another (N, k or more): a few very high ones answer anything."""
+    return np.bincount(np.asarray(near[:, :k]).ravel(), minlength=len(near))
+
+
+def changed(
+    systems: Sequence[str],
+    corpus: pa.Table,
+    *,
+    workspace: Path,
+    cache_dir: Path,
+    progress: Progress | None = None,
+) -> Changes:
+    """How the neighbours of a corpus differ between two systems, the earlier one first.
+
+    Args:
+        systems: two names, see `load_encoder`.
+        corpus: column sentence.
+        workspace: the folder of all runs.
+        cache_dir: where vectors and neighbour graphs are kept; what is there is not computed again.
+        progress: of embedding and of the neighbours, one after the other.
+
+    Raises:
+        ValueError: for an unknown system, or fewer than two sentences.
+    """
+    texts = corpus["sentence"].to_pylist()
+    if len(texts) < 2:
+        raise ValueError("neighbours need at least two sentences")
+    graphs = []
+    for system in systems:
+        encoder = load_encoder(system, workspace)
+        vectors = embed(encoder, texts, cache_dir, progress=progress)
+        graphs.append(graph(encoder, texts, cache_dir, vectors=vectors, progress=progress)[0])
+    return compare(graphs[0], graphs[1])
