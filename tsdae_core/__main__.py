@@ -1,4 +1,4 @@
-"""The command line: `python -m tsdae_core train|runs|reconstruct|embed|search|map|export ...`.
+"""The command line: `python -m tsdae_core train|runs|reconstruct|embed|search|map|evaluate|export ...`.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong input (one sentence on standard error, no traceback).
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.evaluate.cli import add_evaluate
 from tsdae_core.launch import WAITING
 from tsdae_core.runs import Run, create_run, find_run, list_runs
 
@@ -99,6 +100,8 @@ def build_parser() -> argparse.ArgumentParser:
     drawn.add_argument("--seed", type=int, default=42, help="the same seed draws the same map [42]")
     _workspace(drawn)
     drawn.set_defaults(act=_map)
+
+    _workspace(add_evaluate(verbs))
 
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
     export.add_argument("run")
