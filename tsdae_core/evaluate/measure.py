@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import spearmanr
-from sklearn.metrics import average_precision_score, ndcg_score, v_measure_score
+from sklearn.metrics import average_precision_score, dcg_score, v_measure_score
 
 
 def _spearman(values: np.ndarray, gold: np.ndarray) -> float:
@@ -108,10 +108,23 @@ def reciprocal_rank(relevant: np.ndarray, scores: np.ndarray) -> float:
     return 1.0 / (int((scores > best).sum()) + int(((scores == best) & (relevant == 0)).sum()) + 1)
 
 
-def ndcg(gains: np.ndarray, scores: np.ndarray, *, k: int) -> float:
-    """Normalised discounted cumulative gain of one ranking's first `k`, with linear gains as trec_eval has them."""
-    if not gains.any():
+def ndcg(gains: np.ndarray, scores: np.ndarray, *, wanted: Sequence[float], k: int | None = None) -> float:
+    """Normalised discounted cumulative gain of one ranking, with linear gains as trec_eval has them.
+
+    Args:
+        gains: (N,) of the ranked.
+        scores: (N,) higher is better; the ranked that are tied share their places.
+        wanted: gains of all relevant ones, also of those that are not ranked.
+        k: places that count; None for all.
+    """
+    best = np.asarray(wanted, float)
+    if not best.any():
         return 0.0
-    if len(gains) < 2:  # which scikit-learn refuses
-        return 1.0
-    return float(ndcg_score(gains[None], scores[None], k=k))
+    return _dcg(np.asarray(gains, float), np.asarray(scores, float), k) / _dcg(best, best, k)
+
+
+def _dcg(gains: np.ndarray, scores: np.ndarray, k: int | None) -> float:
+    behind = (
+        scores.min(initial=0.0) - 1.0
+    )  # one more that gains nothing, for scikit-learn refuses a list of one
+    return float(dcg_score(np.append(gains, 0.0)[None], np.append(scores, behind)[None], k=k))

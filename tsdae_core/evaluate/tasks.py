@@ -136,9 +136,7 @@ class Retrieval:
             lost = self.lost[query] if self.lost else 0
             grades = np.array([wanted.get(int(row), 0.0) for row in found])
             maps.append(average_precision(grades > 0, said, total=len(wanted) + lost))
-            missed = [grade for row, grade in wanted.items() if row not in set(found.tolist())] + [1.0] * lost
-            behind = np.full(len(missed), (said.min() if len(said) else 0.0) - 1.0)
-            gains.append(ndcg(np.concatenate([grades, missed]), np.concatenate([said, behind]), k=10))
+            gains.append(ndcg(grades, said, wanted=[*wanted.values(), *[1.0] * lost], k=10))
         return Outcome({"MAP@100": (Part.mean(maps),), "nDCG@10": (Part.mean(gains),)})
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from tsdae_core.evaluate.measure import Outcome, Part, average_precision, ndcg
 from tsdae_core.evaluate.systems import Progress, System
@@ -129,7 +130,7 @@ class CQADupStack:
             for said, found, wanted, total in zip(scores, rows, relevant, totals, strict=True):
                 hits = np.array([row in wanted for row in found.tolist()], float)
                 precision.append(average_precision(hits, said))
-                gain.append(_dcg(hits[:10]) / _dcg(np.ones(min(total, 10))) if total else 0.0)
+                gain.append(ndcg(hits, said, wanted=[1.0] * total, k=10))
             maps[f"map@100_cqadupstack_{forum}"] = (Part.mean(precision),)
             gains[f"ndcg@10_cqadupstack_{forum}"] = (Part.mean(gain),)
         averages = {
@@ -137,10 +138,6 @@ class CQADupStack:
             "ndcg@10_cqadupstack_avg": tuple(part for parts in gains.values() for part in parts),
         }
         return Outcome(averages | maps | gains)
-
-
-def _dcg(hits: np.ndarray) -> float:
-    return float((hits / np.log2(np.arange(2, len(hits) + 2))).sum())
 
 
 def _cqadupstack(folder: Path, split: str) -> Task:
@@ -170,7 +167,7 @@ class TwitterPara:
     def run(self, system: System, *, progress: Progress | None = None) -> Outcome:
         found: dict[str, tuple[Part, ...]] = {}
         for corpus, (left, right, votes) in self.corpora.items():
-            scores = pair_scores(system, left, right, progress=progress)
+            scores = _likeness(system, left, right, progress)
             told = votes != 3
             found[f"ap_twitter_{corpus}"] = (Part("ap", scores[told], (votes > 3)[told]),)
             found[f"spearman_twitter_{corpus}"] = (Part("spearman", scores, votes.astype(float)),)
@@ -181,6 +178,14 @@ class TwitterPara:
             for metric in ("ap", "spearman")
         }
         return Outcome(averages | found)
+
+
+def _likeness(system: System, left: list[str], right: list[str], progress: Progress | None) -> np.ndarray:
+    """(P,) cosines in the toolkit's own float32 arithmetic, whose rounding decides between equal sentences."""
+    ours, theirs = system.vectors(left, progress=progress), system.vectors(right, progress=progress)
+    if ours is None or theirs is None:
+        return pair_scores(system, left, right, progress=progress)
+    return torch.cosine_similarity(torch.from_numpy(ours), torch.from_numpy(theirs), dim=-1).numpy()
 
 
 def _twitterpara(folder: Path, split: str) -> Task:
@@ -243,9 +248,7 @@ class SciDocs:
                 for (_, _, relevant, lost), said in zip(lists, scores, strict=True):
                     total = int(relevant.sum()) + lost
                     precision.append(average_precision(relevant, said, total=total))
-                    behind = np.full(lost, said.min() - 1)
-                    gains = np.concatenate([relevant, np.ones(lost)])
-                    gain.append(ndcg(gains, np.concatenate([said, behind]), k=len(gains)))
+                    gain.append(ndcg(relevant, said, wanted=np.ones(total).tolist()))
                 found[f"map_scidocs_{relation}_{distance}"] = (Part.mean(precision),)
                 found[f"ndcg_scidocs_{relation}_{distance}"] = (Part.mean(gain),)
         averages = {
