@@ -71,6 +71,14 @@ def test_a_long_run_is_thinned_evenly_and_keeps_looks_and_events(run: Run):
     assert rows[-1]["event"] == "finished"
 
 
+def test_what_a_look_says_of_the_vectors_travels_with_its_warning(run: Run):
+    metrics, _ = feeds(run.path.parent)
+    row = {"step": 5, "held_out": 4.0, "shuffled": 5.0, "written": 0.3, "written_shuffled": 0.04, "mrr": 0.8, "bits": 9.0,
+           "effective_rank": 1.5, "mean_cosine": 0.9, "uniformity": -0.2, "warning": "The vectors fall together."}  # fmt: skip
+    run.append_metrics(row | {"alignment": 0.1})
+    assert metrics(["watched", 0, ""])["rows"] == [row]
+
+
 def test_a_loss_that_is_not_a_number_arrives_as_nothing(run: Run):
     metrics, _ = feeds(run.path.parent)
     run.append_metrics({"step": 1, "loss": math.nan, "lr": math.inf})

@@ -3,12 +3,6 @@
    props.value = {text: {title, count} or null, findings: [{level, text}], estimate: {text} | {error} | null, command, off: why the
    Start button is off, which it then says itself}. */
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 const NAMES = { error: "Error", warning: "Warning", info: "Note" };
 const frame = make("section", "findings");
 frame.setAttribute("aria-live", "polite");

@@ -5,12 +5,6 @@
 
 const THEME = "tsdae-theme";
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 
 const state = make("span", "run-state");
 const bar = make("span", "run-bar");
@@ -64,8 +58,6 @@ document.addEventListener("tsdae-tab", () => {
 });
 
 // ---- light and dark
-
-const dark = () => document.body.classList.contains("dark");
 
 function name() {
   theme.textContent = dark() ? "Light" : "Dark";

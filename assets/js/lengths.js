@@ -4,12 +4,6 @@
    last bin also holds all longer ones when `more` is true. Drawn as SVG: a dozen bars need no library. */
 
 const SVG = "http://www.w3.org/2000/svg";
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 const shape = (tag, values, text) => {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(values)) node.setAttribute(name, value);

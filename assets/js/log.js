@@ -1,11 +1,5 @@
 /* The end of the run's log, folded; it is read only while it is open. */
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 const fold = make("details", "log");
 const text = make("pre", "log-text");
 fold.append(make("summary", "", "Log"), text);

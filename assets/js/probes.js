@@ -1,57 +1,12 @@
 /* The probe table: fixed sentences, what the encoder sees of them, what the decoder rebuilds; a slider over the steps.
 
    props.value is the name of a run, or "". The server gives `samples(run, offset, edition)`. Sentences are anybody's
-   text: they enter the page through textContent only. */
+   text: they enter the page through textContent only. Needs dom and words. */
 
 const EVERY = 1000; // ms between two questions while a run goes on
 const REST = 5000;
 const PLAY = 9000; // ms for the whole film
 const ACTIVE = ["queued", "starting", "running", "stopping"];
-
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
-const SPOKEN = { deleted: "deleted: ", recovered: "recovered: ", wrong: "wrong: ", invented: "invented: " };
-const spoken = (state) => {
-  const words = make("span", "watch-spoken", SPOKEN[state]);
-  words.dir = "ltr"; // and so without a say in the direction of the sentence
-  return words;
-};
-
-/* Tokens as words of text: one span each, with its state as class and, for those who do not see it, as words. */
-function sentence(tokens) {
-  const line = make("p", "tok-line");
-  line.dir = "auto";
-  (tokens || []).forEach((token, place) => {
-    if (place && !token.g) line.append(" ");
-    const word = make("span", `tok tok-${token.s}`, token.t);
-    if (SPOKEN[token.s]) word.prepend(spoken(token.s));
-    line.append(word);
-  });
-  return line;
-}
-
-function legend() {
-  const box = make("ul", "tok-legend");
-  box.setAttribute("aria-label", "What the colours mean");
-  const meanings = [
-    ["kept", "kept", "the encoder saw it"],
-    ["deleted", "deleted", "the encoder did not see it"],
-    ["recovered", "recovered", "deleted, and rebuilt from the vector"],
-    ["wrong", "wrong", "another word should be here"],
-    ["invented", "invented", "has no place in the original"],
-  ];
-  for (const [state, name, text] of meanings) {
-    const item = make("li");
-    item.title = text;
-    item.append(make("span", `tok tok-${state}`, name));
-    box.append(item);
-  }
-  return box;
-}
 
 // ---- the frame, built once
 

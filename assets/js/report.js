@@ -2,12 +2,6 @@
 
    props.value is {title: text, count: text, lines: [text], error: text}. Text enters through textContent only. */
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 const frame = make("section", "report");
 frame.setAttribute("role", "status");
 element.replaceChildren(frame);

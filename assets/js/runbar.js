@@ -1,12 +1,6 @@
 /* What the chosen run is doing, large, and what can be done with it. The facts come from the header ("tsdae-run"), so that
    nothing is asked twice. Every action is an event to Python; what cannot be undone is asked for first. */
 
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 const readOnly = !!(props.value || {}).read_only;
 const LOCKED = "This page is read-only.";
 
@@ -43,7 +37,7 @@ function ask(text, word, deed) {
   no.focus();
 }
 
-const button = (text, title, act) => {
+const action = (text, title, act) => {
   const made = make("button", "watch-button", text);
   made.type = "button";
   made.title = title;
@@ -60,12 +54,12 @@ const send = (event, pressed, word) => {
 let busy = null;
 let run = {};
 
-const stop = button("Stop and save", "", () => send("run_stop", stop, "Stopping …"));
-const resume = button("Resume", "", () => send("run_resume", resume, "Starting …"));
-const kill = button("End now", "", () =>
+const stop = action("Stop and save", "", () => send("run_stop", stop, "Stopping …"));
+const resume = action("Resume", "", () => send("run_resume", resume, "Starting …"));
+const kill = action("End now", "", () =>
   ask(`End ${run.run} at once? What it has learned since its last checkpoint is lost.`, "End now", () => send("run_kill", kill, "Ending …")),
 );
-const remove = button("Delete", "", () =>
+const remove = action("Delete", "", () =>
   ask(`Delete ${run.run} with its model, its text and its curves? This cannot be undone.`, "Delete", () => send("run_delete", remove, "Deleting …")),
 );
 

@@ -1,46 +1,11 @@
 /* One sentence: as it was, what the encoder sees, and what the decoder rebuilds from the vector.
 
    props.value is {sentence: REBUILT or null, message: text, note: text}. Pressing a word of the original triggers 'toggle'
-   with {deleted: [numbers of the words]}; Python answers with a new value. Text enters through textContent only. */
-
-const make = (tag, className, text) => {
-  const node = document.createElement(tag);
-  node.className = className || "";
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
-const SPOKEN = { deleted: "deleted: ", recovered: "recovered: ", wrong: "wrong: ", invented: "invented: " };
-const spoken = (state) => {
-  const words = make("span", "watch-spoken", SPOKEN[state]);
-  words.dir = "ltr"; // and so without a say in the direction of the sentence
-  return words;
-};
-const MEANINGS = [
-  ["kept", "the encoder saw it"],
-  ["deleted", "the encoder did not see it"],
-  ["recovered", "deleted, and rebuilt from the vector"],
-  ["wrong", "another word should be here"],
-  ["invented", "has no place in the original"],
-];
+   with {deleted: [numbers of the words]}; Python answers with a new value. Text enters through textContent only.
+   Needs dom and words. */
 
 const frame = make("section", "watch-one");
 element.replaceChildren(frame);
-
-function token(one) {
-  const word = make("span", `tok tok-${one.s}`, one.t);
-  if (SPOKEN[one.s]) word.prepend(spoken(one.s));
-  return word;
-}
-
-function sentence(tokens) {
-  const line = make("p", "tok-line");
-  line.dir = "auto";
-  tokens.forEach((one, place) => {
-    if (place && !one.g) line.append(" ");
-    line.append(token(one));
-  });
-  return line;
-}
 
 /* The original: each word is a button, whatever number of tokens it has. */
 function words(tokens) {
@@ -108,18 +73,6 @@ function facts(one) {
     add("Loss", one.loss.toFixed(2), `perplexity ${perplexity > 1e6 ? "over a million" : perplexity.toLocaleString("en")}`);
   }
   if (one.exact) box.append(make("span", "watch-exact", "exact"));
-  return box;
-}
-
-function legend() {
-  const box = make("ul", "tok-legend");
-  box.setAttribute("aria-label", "What the colours mean");
-  for (const [state, text] of MEANINGS) {
-    const item = make("li");
-    item.title = text;
-    item.append(make("span", `tok tok-${state}`, state));
-    box.append(item);
-  }
   return box;
 }
 

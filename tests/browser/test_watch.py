@@ -15,9 +15,14 @@ from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.feeds import feeds
+from tsdae_core.ui.watch import CHART, WORDS
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title} `code`"
+NUMBERS = {
+    "written": 0.312, "written_shuffled": 0.04, "bits": 16.34, "mrr": 0.834, "effective_rank": 112.4,
+    "mean_cosine": 0.118, "uniformity": -2.91,
+}  # fmt: skip
 SHOWN = "document.querySelector('#chart .watch-plot')"
 
 
@@ -35,7 +40,7 @@ def write(run: Run, steps: range) -> None:
     for step in steps:
         run.append_metrics({"step": step, "loss": 8 - step / 200, "lr": 1e-5})
         if step % 10 == 0:
-            run.append_metrics({"step": step, "held_out": 8 - step / 200, "shuffled": 8.0, "recovered": 0.5})
+            run.append_metrics({"step": step, "held_out": 8 - step / 200, "shuffled": 8.0} | NUMBERS)
             run.append_samples({"step": step, "sentences": [look(step)]})
         if step % 50 == 0:
             run.append_metrics({"step": step, "event": "checkpoint", "text": "Checkpoint"})
@@ -67,9 +72,10 @@ def look(step: int) -> dict[str, Any]:
 def address(run: Run, serve: Callable[..., str]) -> str:
     metrics, samples = feeds(run.path.parent)
     with gr.Blocks() as page:
-        component("chart", "watched", server_functions=[metrics], elem_id="chart")
-        component("probes", "watched", server_functions=[samples], elem_id="probes")
-        tokens = component("tokens", {"sentence": look(30), "message": "", "note": ""}, elem_id="tokens")
+        component("chart", "watched", uses=CHART, server_functions=[metrics], elem_id="chart")
+        component("probes", "watched", uses=WORDS, server_functions=[samples], elem_id="probes")
+        shown = {"sentence": look(30), "message": "", "note": ""}
+        tokens = component("tokens", shown, uses=WORDS, elem_id="tokens")
         said = gr.Textbox(elem_id="said")
 
         def on_word(event: gr.EventData) -> str:
@@ -104,6 +110,33 @@ def test_new_points_arrive_without_remounting_the_chart(page: Any, run: Run):
         "each step", "training", "another sentence's vector", "held-out",
     ]  # fmt: skip
     assert page.evaluate(f"{SHOWN}.layout.annotations.map(mark => mark.text)") == ["checkpoint"]
+
+
+def test_the_numbers_begin_with_what_the_vector_carries_and_none_stands_alone(page: Any):
+    wait_for_step(page, 30)
+    facts = [text.replace("\n", " ") for text in page.locator("#chart .watch-fact").all_inner_texts()]
+    assert facts[0] == "Words rebuilt from the vector: 31 % (with another sentence's vector 4 %)"
+    assert facts[1] == "Held-out loss: 7.85 (perplexity 2,566; with another sentence's vector 2,981)"
+    assert facts[2].startswith("Training loss: 7.8") and "(perplexity 2," in facts[2]
+    health = page.locator("#chart .watch-health")
+    assert health.locator(".watch-small").all_inner_texts() == [
+        "0.83 finds the sentence from its damaged form", "16.3 bits saved per sentence", "112 directions used",
+        "0.12 mean cosine", "−2.91 uniformity",
+    ]  # fmt: skip
+    assert not health.locator("dd").first.is_visible()
+    health.locator("summary").press("Enter")
+    assert "Mean reciprocal rank" in health.locator("dd").first.inner_text()
+
+
+def test_vectors_that_fall_together_are_told_until_they_recover(page: Any, run: Run):
+    wait_for_step(page, 30)
+    alarm = page.locator("#chart [role=alert]")
+    assert not alarm.is_visible()
+    run.append_metrics({"step": 31, "held_out": 7.0, "warning": "The vectors have collapsed. Stop."})
+    alarm.wait_for(state="visible")
+    assert alarm.inner_text() == "The vectors have collapsed. Stop."
+    run.append_metrics({"step": 32, "held_out": 7.0})
+    alarm.wait_for(state="hidden")
 
 
 def test_a_zoom_stays_while_points_arrive_until_the_chart_follows_again(page: Any, run: Run):

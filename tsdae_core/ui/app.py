@@ -50,7 +50,7 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
                 elem_id="picker",
                 min_width=200,
             )
-            facts = component("header", {}, elem_id="facts", min_width=200)
+            facts = component("header", {}, uses=["dom"], elem_id="facts", min_width=200)
         draft = gr.BrowserState("", storage_key="tsdae-draft", secret="tsdae-draft")
         with gr.Tabs(elem_id="tabs") as tabs:
             places = {name: gr.Tab(name, id=name.lower()) for name in TABS}

@@ -71,7 +71,7 @@ def _result() -> dict[str, Any]:
     made: dict[str, Any] = {}
     noise, ratio, longest = describe("noise"), describe("noise_ratio"), describe("max_length")
     with gr.Row(elem_classes=["headline"]):
-        made["report"] = component("report", {}, elem_id="data-report")
+        made["report"] = component("report", {}, uses=["dom"], elem_id="data-report")
         made["use"] = gr.Button(
             "Use this text", variant="primary", visible=False, scale=0, min_width=150, elem_id="data-use"
         )
@@ -94,11 +94,11 @@ def _result() -> dict[str, Any]:
                         scale=2,
                     )
                 made["seed"] = gr.State(0)
-                made["damaged"] = component("noise", {}, elem_id="data-damaged")
+                made["damaged"] = component("noise", {}, uses=["dom", "words"], elem_id="data-damaged")
             with gr.Column(elem_classes=["card"], min_width=340):
                 gr.Markdown("### Length in tokens")
                 made["limit"] = gr.Slider(8, 512, value=longest.default, step=8, label=longest.label)
-                made["lengths"] = component("lengths", {}, elem_id="data-lengths")
+                made["lengths"] = component("lengths", {}, uses=["dom"], elem_id="data-lengths")
         gr.Markdown("Both are tried out here and set on the Train tab.", elem_classes=["quiet"])
         made["rows"] = gr.Dataframe(
             headers=["Line", "Sentence"],

@@ -22,8 +22,8 @@ ROWS = 4000  # rows of metrics in one answer
 LOOKS = 100  # looks at the probe sentences in one answer
 LOOK_WORDS = 400_000  # tokens in one answer's looks: long probe sentences get fewer looks
 KEYS = (
-    "step", "loss", "lr", "held_out", "shuffled", "recovered", "recovered_shuffled", "rebuilt",
-    "rebuilt_shuffled", "event", "text", "sentences",
+    "step", "loss", "lr", "held_out", "shuffled", "written", "written_shuffled", "recovered", "recovered_shuffled",
+    "bits", "mrr", "effective_rank", "mean_cosine", "uniformity", "warning", "event", "text", "sentences",
 )  # fmt: skip
 
 Row = dict[str, Any]

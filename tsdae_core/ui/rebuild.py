@@ -53,7 +53,12 @@ def build(shell: Shell) -> None:
                 )
                 step = gr.Dropdown([("newest", NEWEST)], value=NEWEST, label="Model", elem_id="rebuild-step")
         with gr.Column(scale=3, min_width=320):
-            view = component("tokens", say("Choose a run above, or start one."), elem_id="rebuild-view")
+            view = component(
+                "tokens",
+                say("Choose a run above, or start one."),
+                uses=["dom", "words"],
+                elem_id="rebuild-view",
+            )
     choices = [noise, ratio, seed, beams, step]
 
     def on_run(shown: Any, name: str) -> tuple[Any, ...]:

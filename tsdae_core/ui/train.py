@@ -25,7 +25,7 @@ MOST_PROBES = 12
 def build(shell: Shell) -> None:
     """The tab's components and what they do."""
     with gr.Row(elem_id="start-head"):
-        about = component("findings", {}, elem_id="findings")
+        about = component("findings", {}, uses=["dom"], elem_id="findings")
         with gr.Row(elem_classes=["buttons"]):
             measure = gr.Button("Measure", interactive=False, elem_id="measure", min_width=100)
             start = gr.Button(

@@ -16,6 +16,10 @@ from tsdae_core.ui.shell import QUIET, Shell
 
 LOG_LINES = 200
 
+CHART = ("dom", "curve", "chart_facts", "chart_plot")
+WORDS = ("dom", "words")
+"""What the scripts of the chart and of the probe table are built on, in `assets/js`."""
+
 
 def build(shell: Shell) -> None:
     """The run bar, the live chart, the probe table and the log."""
@@ -24,11 +28,11 @@ def build(shell: Shell) -> None:
     def log(asked: Any) -> str:
         return log_tail(shell, asked)
 
-    bar = component("runbar", {"read_only": shell.read_only}, elem_id="runbar")
-    chart = component("chart", {"run": ""}, server_functions=[metrics], elem_id="chart")
+    bar = component("runbar", {"read_only": shell.read_only}, uses=["dom"], elem_id="runbar")
+    chart = component("chart", {"run": ""}, uses=CHART, server_functions=[metrics], elem_id="chart")
     gr.HTML("<h3>Sentences rebuilt from their vector alone</h3>", apply_default_css=False)
-    table = component("probes", {"run": ""}, server_functions=[samples], elem_id="probes")
-    component("log", {}, server_functions=[log], elem_id="log")
+    table = component("probes", {"run": ""}, uses=WORDS, server_functions=[samples], elem_id="probes")
+    component("log", {}, uses=["dom"], server_functions=[log], elem_id="log")
 
     def on_pick(name: str) -> tuple[dict[str, str], dict[str, str]]:
         return {"run": name or ""}, {"run": name or ""}
