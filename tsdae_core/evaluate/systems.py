@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from tsdae_core import explore
 from tsdae_core.base_models import hub_reachable, is_here, resolve
 from tsdae_core.config import BUNDLED_MODEL
-from tsdae_core.evaluate.words import Words, glove, words
+from tsdae_core.evaluate.words import Words, glove
+from tsdae_core.lexical import BM25
 from tsdae_core.runs import find_run, list_runs
 
 Progress = Callable[[int, int], None]
@@ -77,51 +78,36 @@ class VectorIndex:
 
 
 @dataclass(frozen=True)
-class BM25:
-    """Lucene's BM25 (k1 1.5, b 0.75) over lower-cased words, without stop words or stemming, so in any language."""
+class ByWords:
+    """BM25; see `lexical.BM25`."""
 
     name: str = "bm25"
 
     def vectors(self, texts: Sequence[str], *, progress: Progress | None = None) -> None:
         return None
 
-    def index(self, documents: Sequence[str], *, progress: Progress | None = None) -> BM25Index:
-        import bm25s  # noqa: PLC0415 (only this system needs it)
-
-        engine = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-        tokens = [words(text) for text in documents]
-        if not any(tokens):
-            raise ValueError("BM25 found no words in the documents; it needs texts with letters or digits")
-        engine.index(tokens, show_progress=False)
-        return BM25Index(engine, len(documents))
+    def index(self, documents: Sequence[str], *, progress: Progress | None = None) -> WordIndex:
+        return WordIndex(BM25(documents))
 
 
 @dataclass(frozen=True)
-class BM25Index:
+class WordIndex:
     """Documents with BM25's weights."""
 
-    engine: Any
-    size: int
-
-    def scores(self, query: str) -> np.ndarray:
-        """(N,) BM25 of every document; 0 for those that share no word."""
-        known = [word for word in words(query) if word in self.engine.vocab_dict]
-        if not known:
-            return np.zeros(self.size, np.float32)
-        return np.asarray(self.engine.get_scores(known), np.float32)
+    engine: BM25
 
     def top(self, queries: Sequence[str], k: int) -> tuple[np.ndarray, np.ndarray]:
-        k = min(k, self.size)
+        k = min(k, self.engine.count)
         values, rows = np.zeros((len(queries), k), np.float32), np.zeros((len(queries), k), np.int64)
         for place, query in enumerate(queries):
-            scores = self.scores(query)
+            scores = self.engine.scores(query)
             best = np.argpartition(-scores, k - 1)[:k]
             rows[place] = best[np.argsort(-scores[best], kind="stable")]
             values[place] = scores[rows[place]]
         return values, rows
 
     def some(self, queries: Sequence[str], rows: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [self.scores(query)[row] for query, row in zip(queries, rows, strict=True)]
+        return [self.engine.scores(query)[row] for query, row in zip(queries, rows, strict=True)]
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -149,7 +135,7 @@ def open_system(name: str, workspace: Path) -> System:
         ValueError: when there is no such system.
     """
     if name == "bm25":
-        return BM25()
+        return ByWords()
     if name.startswith("glove:"):
         return _averaged(name, glove(Path(name.removeprefix("glove:"))))
     if name.startswith("words:"):

@@ -1,4 +1,4 @@
-"""Words of a text, and sentences as the average of their words' vectors.
+"""Sentences as the average of their words' vectors.
 
 Legend: N sentences, V words, H vector size.
 """
@@ -11,17 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-
-
-def words(text: str) -> list[str]:
-    """Lower-case runs of letters and digits; signs of Chinese and Japanese one by one.
-
-    >>> words("Don't panic, 42!")
-    ['don', 't', 'panic', '42']
-    """
-    return _WORD.findall(text.lower())
 
 
 @dataclass(frozen=True)

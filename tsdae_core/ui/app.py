@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from tsdae_core.ui import data, header, rebuild, search, train
+from tsdae_core.ui import compare, data, header, rebuild, search, train
 from tsdae_core.ui import map as map_tab
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
 from tsdae_core.ui.shell import LIGHT, QUIET, Picker, Shell
@@ -19,6 +19,7 @@ TABS = {
     "Rebuild": rebuild.build,
     "Search": search.build,
     "Map": map_tab.build,
+    "Compare": compare.build,
 }
 
 LAUNCH: dict[str, Any] = {

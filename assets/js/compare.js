@@ -1,0 +1,250 @@
+/* The comparison: how far it is, the verdict, the table with the best in bold, the bars, and the table as a file.
+
+   props.value is {run, message, asked}. Server functions: state(run, known), file(run, job, format). Event: 'compare_stop'
+   with {job}. Names of systems and tasks enter through textContent only. */
+
+const ACTIVE = ["starting", "running", "stopping"];
+const FILES = { csv: ["CSV", "text/csv", "csv"], markdown: ["Markdown", "text/markdown", "md"], latex: ["LaTeX", "text/x-tex", "tex"] };
+const COLOURS = ["#E69F00", "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#F0E442"];
+const PATTERNS = ["", "", "/", "x", ".", "\\", "-", "+", "|"];
+
+// ---- the frame, built once
+
+const frame = make("section", "compare");
+const bar = make("div", "map-progress");
+const told = make("span", "map-told");
+const track = make("span", "map-track");
+const part = make("span", "map-part");
+track.append(part);
+let job = "";
+const stop = button("watch-button", "Stop", () => {
+  stop.disabled = true;
+  trigger("compare_stop", { job });
+});
+bar.append(told, track, stop);
+bar.setAttribute("role", "status");
+const note = make("p", "map-note");
+const empty = make("p", "watch-empty");
+const result = make("div", "compare-result");
+const verdict = make("p", "compare-verdict");
+const holder = make("div", "compare-holder");
+const saves = make("div", "compare-saves");
+const plot = make("div", "compare-plot");
+const legend = make("p", "watch-more");
+const notes = make("ul", "compare-notes");
+const reported = make("details", "compare-reported");
+plot.setAttribute("role", "img");
+plot.setAttribute("aria-label", "The table as bars");
+result.append(verdict, holder, legend, saves, plot, notes, reported);
+frame.append(bar, note, empty, result);
+element.replaceChildren(frame);
+for (const one of [bar, note, result]) one.hidden = true;
+
+for (const [kind, [title, type, ending]] of Object.entries(FILES)) {
+  const one = button("watch-button", title, async () => {
+    const got = await server.file(run, shown, kind).catch(() => ({ error: "The app does not answer." }));
+    if (got.error) return say(got.error);
+    download(`comparison.${ending}`, type, got.text);
+  });
+  one.title = `Save the table as ${title}`;
+  saves.append(one);
+}
+saves.prepend(make("span", "watch-more", "Save the table as"));
+
+// ---- asking
+
+let run = "";
+let shown = "";
+let table = null;
+let round = 0;
+let timer = 0;
+
+function begin() {
+  const value = props.value || {};
+  round += 1;
+  if ((value.run || "") !== run) {
+    run = value.run || "";
+    shown = job = "";
+    table = null;
+    result.hidden = bar.hidden = true;
+  }
+  say(value.message || "");
+  if (!run) tell("Choose a run above, or start one on the Train tab. How it compares with others is shown here.");
+  else {
+    if (value.asked && !value.message) progress({ state: "starting", phase: "Starting" });
+    look(round);
+  }
+}
+
+async function look(mine) {
+  clearTimeout(timer);
+  if (mine !== round || !element.isConnected) return;
+  let said = null;
+  if (!document.hidden && element.offsetParent) {
+    try {
+      said = await server.state(run, shown);
+    } catch {
+      /* the app is away for a moment */
+    }
+    if (mine !== round) return;
+    if (said) follow(said);
+  }
+  timer = setTimeout(look, said && !ACTIVE.includes(said.state) ? 4000 : 700, mine);
+}
+
+function follow(said) {
+  if (said.state === undefined) {
+    say(said.error);
+    return;
+  }
+  job = said.job;
+  progress(said);
+  if (said.table) {
+    table = said.table;
+    shown = said.shown;
+    draw(said.reported || []);
+  }
+  const message = (props.value || {}).message;
+  if (said.state === "failed") say(`The evaluation ended: ${said.error}`);
+  else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.");
+  else if (said.state === "stopped") say("Stopped. Press Evaluate to start again.");
+  else if (!message) say("");
+  if (table) tell("");
+  else if (ACTIVE.includes(said.state)) tell("The table comes when the last system has been measured. You may close this page meanwhile.");
+  else if (!note.hidden) tell("");
+  else tell("Choose what to compare and on what, then press Evaluate. The table and the bars come here and are kept.");
+}
+
+function progress(said) {
+  const active = ACTIVE.includes(said.state);
+  bar.hidden = !active;
+  frame.dataset.state = said.state;
+  if (!active) return;
+  if (said.state !== "stopping") stop.disabled = false;
+  told.textContent = said.total ? `${said.phase}, ${number(said.step)} of ${number(said.total)} texts` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
+  part.style.width = `${said.total ? Math.round((100 * said.step) / said.total) : 0}%`;
+  part.classList.toggle("map-waiting", !said.total);
+}
+
+const say = (message) => {
+  note.hidden = !message;
+  note.textContent = message;
+  if (message) note.setAttribute("role", "alert");
+};
+const tell = (message) => {
+  empty.hidden = !message;
+  empty.textContent = message;
+};
+
+// ---- drawing
+
+function draw(facts) {
+  result.hidden = false;
+  frame.dataset.shown = shown;
+  verdict.textContent = table.verdict;
+  verdict.hidden = !table.verdict;
+  holder.replaceChildren(grid());
+  legend.textContent = ["Numbers are percent; the best of a column is bold.", table.legend && `${table.legend}.`].filter(Boolean).join(" ");
+  notes.replaceChildren(...table.notes.map((text) => inDirection(make("li", "", text))));
+  reported.hidden = !facts.length;
+  const list = make("ul", "");
+  for (const [what, value, source] of facts) {
+    const line = make("li", "", `${what}: ${value} `);
+    line.append(make("small", "", `reported, ${source}`));
+    list.append(line);
+  }
+  reported.replaceChildren(make("summary", "", "What others report"), make("p", "watch-more", "Measured by others on other data; not comparable with the table number by number."), list);
+  bars();
+}
+
+function grid() {
+  const made = make("table", "compare-table");
+  const head = make("tr");
+  head.append(make("th", "", "System"));
+  for (const column of table.columns) {
+    const cell = make("th", "compare-number");
+    cell.append(inDirection(make("span", "", column.metric || column.task)));
+    if (column.metric) cell.append(inDirection(make("small", "", column.task)));
+    head.append(cell);
+  }
+  const times = make("th", "compare-number", "Seconds");
+  head.append(times);
+  const top = make("thead");
+  top.append(head);
+  const body = make("tbody");
+  table.rows.forEach((row, place) => {
+    const line = make("tr");
+    line.append(inDirection(make("th", "", row.label)));
+    line.firstChild.scope = "row";
+    row.cells.forEach((cell, column) => {
+      const box = make("td", "compare-number");
+      box.append(make(cell.best ? "strong" : "span", "", table.shown[place][column]));
+      if (table.differs[place][column]) box.append(make("sup", "", "†"));
+      if (cell.p !== null) box.title = `p = ${cell.p.toFixed(3)} against ${table.rows[0].label}`;
+      if (cell.mean === null) box.title = "This system has no vectors, which this measure needs";
+      line.append(box);
+    });
+    line.append(make("td", "compare-number compare-seconds", row.seconds.toFixed(1)));
+    body.append(line);
+  });
+  made.append(top, body);
+  return made;
+}
+
+function colour(row, place, look) {
+  if (/^Untrained base$/.test(row.label)) return look.base;
+  if (/^Trained \(/.test(row.label)) return look.accent;
+  return COLOURS[place % COLOURS.length];
+}
+
+function bars() {
+  if (!element.isConnected || !element.offsetParent || !table) return;
+  if (!window.Plotly) return void setTimeout(bars, 200);
+  const style = getComputedStyle(element);
+  const read = (name, other) => style.getPropertyValue(name).trim() || other;
+  const look = {
+    text: read("--body-text-color", "#222"), soft: read("--body-text-color-subdued", "#666"), grid: read("--border-color-primary", "#ddd"),
+    base: read("--series-base", "#8a939e"), accent: read("--color-accent", "#0f766e"),
+  }; // prettier-ignore
+  const narrow = result.clientWidth < 560;
+  const titles = table.columns.map((column) => (table.columns.every((one) => one.task === column.task) ? column.metric : `${column.task}<br>${column.metric}`));
+  const plain = titles.map((title) => title.replace(/[<>&](?!br>)/g, " ").replaceAll("br ", "<br>"));
+  const traces = table.rows.map((row, place) => ({
+    type: "bar",
+    name: row.label.replace(/[<>&]/g, " "),
+    x: plain,
+    y: row.cells.map((cell) => cell.mean),
+    error_y: { type: "data", array: row.cells.map((cell) => cell.deviation || 0), visible: row.cells.some((cell) => cell.deviation), color: look.text, thickness: 1 },
+    marker: { color: colour(row, place, look), pattern: { shape: PATTERNS[place % PATTERNS.length], fgcolor: look.text, fgopacity: 0.35, size: 7 } },
+    text: row.cells.map((cell) => (cell.mean === null || narrow ? "" : cell.mean.toFixed(1))),
+    textposition: "outside",
+    textfont: { size: 11, color: look.text },
+    cliponaxis: false,
+    hovertemplate: "%{y:.2f}<extra>%{fullData.name}</extra>",
+  }));
+  const layout = {
+    barmode: "group",
+    bargap: 0.25,
+    height: narrow ? 320 : 360,
+    margin: { l: 40, r: 8, t: 20, b: 44 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: style.fontFamily, size: 12, color: look.text },
+    legend: { orientation: "h", y: -0.2, yanchor: "top", x: 0 },
+    xaxis: { fixedrange: true, tickfont: { color: look.text }, automargin: true, linecolor: look.grid, tickangle: narrow ? 90 : 0 },
+    yaxis: { fixedrange: true, rangemode: "tozero", gridcolor: look.grid, zerolinecolor: look.grid, ticksuffix: " %", tickfont: { color: look.soft } },
+    hoverlabel: { bgcolor: read("--background-fill-primary", "#fff"), bordercolor: look.grid, font: { color: look.text } },
+  };
+  Plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
+}
+
+watch("value", begin);
+new MutationObserver(bars).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+let width = 0;
+new ResizeObserver(() => {
+  if (result.clientWidth !== width) {
+    width = result.clientWidth;
+    bars();
+  }
+}).observe(result);
+begin();

@@ -1,0 +1,77 @@
+"""The results table of systems that need no training: base model, BM25, averaged vectors, on public tasks.
+
+    python -m tests.benchmarks.compare --data DIR [SYSTEM ...] [--workspace DIR] [--format text]
+
+DIR holds some of: pit2015/test.tsv (topic id, topic, two tweets, votes, 1 or 0 or empty), stsb/stsb-en-test.csv (two
+sentences, score), cacm/ in BEIR layout, stackoverflow-titles/data.tsv (label, title). Without SYSTEMs: the bundled model,
+BM25 and the bundled model's input embeddings, averaged. Trained runs are compared by naming them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tsdae_core.evaluate.read import read_task
+from tsdae_core.evaluate.render import FORMATS
+from tsdae_core.evaluate.run import evaluate, named
+from tsdae_core.evaluate.table import verdict
+from tsdae_core.evaluate.tasks import Task
+
+SYSTEMS = ["base=bundled", "BM25=bm25", "averaged embeddings=words:bundled"]
+
+
+def tasks_of(data: Path, scratch: Path) -> list[Task]:
+    """The tasks that are there; files in other layouts are written anew in the documented ones."""
+    found: list[Task] = []
+    pit, stsb = data / "pit2015" / "test.tsv", data / "stsb" / "stsb-en-test.csv"
+    titles = data / "stackoverflow-titles" / "data.tsv"
+    if pit.is_file():
+        rows = (line.split("\t") for line in pit.read_text(encoding="utf-8").splitlines())
+        found += read_task("paraphrases", _write(scratch / "pit2015.tsv", [[r[2], r[3], r[5]] for r in rows]))
+    if stsb.is_file():
+        found += read_task("pairs", stsb, name="stsb")
+    if (data / "cacm").is_dir():
+        found += read_task("retrieval", data / "cacm")
+    if titles.is_file():
+        rows = (line.split("\t", 1) for line in titles.read_text(encoding="utf-8").splitlines())
+        file = _write(scratch / "stackoverflow.tsv", [["sentence", "label"], *([r[1], r[0]] for r in rows)])
+        found += read_task("labels", file)
+    return found
+
+
+def _write(path: Path, rows: list[list[str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+    return path
+
+
+def main() -> int:
+    """Print the table, the seconds each row took, and what the tasks are."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("systems", nargs="*", default=SYSTEMS)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--workspace", type=Path, default=Path("workspace"))
+    parser.add_argument("--format", choices=list(FORMATS), default="text")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        tasks = tasks_of(arguments.data, Path(scratch))
+    if not tasks:
+        print(f"{arguments.data} holds none of the tasks that this benchmark knows", file=sys.stderr)
+        return 2
+    rows = [named(text) for text in arguments.systems]
+    started = time.monotonic()
+    table = evaluate(rows, tasks, workspace=arguments.workspace, every=True)
+    print(FORMATS[arguments.format](table))
+    print(f"\n{verdict(table)}\n{time.monotonic() - started:.0f} s in all")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,18 @@
+"""Numbers that others report, to stand beside one's own: never measured here, and always marked as reported."""
+
+from __future__ import annotations
+
+PAPER = "TSDAE paper (arXiv 2104.06979)"
+
+REPORTED: list[tuple[str, str, str]] = [
+    ("TSDAE, then training on labels", "56.5, on average over its four domain tasks", PAPER),
+    ("Training on labels, then TSDAE", "54.2, on average over the same tasks", PAPER),
+    ("TSDAE on general sentence similarity", "66.0 Spearman, on average over the STS tasks", PAPER),
+    ("Contrastive Tension on the same", "73.9 Spearman", PAPER),
+    (
+        "SBERT bert-base-nli-mean-tokens",
+        "47.6, USEB's average on the test split",
+        "README of the USEB toolkit",
+    ),
+]
+"""What, its number with what it counts, and who reports it."""

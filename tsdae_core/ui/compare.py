@@ -1,0 +1,150 @@
+"""The Compare tab: this run, its base, BM25 and any further encoder on a task of the user's, as a table and as bars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from tsdae_core import launch
+from tsdae_core.evaluate.kinds import KINDS, PROXIES
+from tsdae_core.runs import find_run, list_runs
+from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of
+from tsdae_core.ui.components import component
+from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.warm import heavy
+
+READ_ONLY = "This page is read-only: nothing can be started here."
+OWN = [
+    ("Its labels\nSentences of one label should lie together.", "labels"),
+    (
+        "A sentence finds its original (proxy)\n60 % of its words are deleted. Favours matching words.",
+        "damaged",
+    ),
+    ("Halves of a document find each other (proxy)\nTwo halves share a topic, no more.", "halves"),
+    ("A file of mine\nPairs, lists, retrieval or labels, made by people.", "file"),
+]
+UPLOADS = [(kind.title, kind.key) for kind in KINDS.values() if kind.key not in PROXIES]
+
+
+def build(shell: Shell) -> None:
+    """The tab's components and their events."""
+    with gr.Row(elem_classes="map-ask"):
+        gr.Markdown("Is it better, and than what? Measured on your own data.", elem_classes="lead")
+        go = gr.Button(
+            "Evaluate",
+            variant="primary",
+            interactive=not shell.read_only,
+            scale=0,
+            min_width=130,
+            elem_id="compare-go",
+        )
+    with gr.Row(elem_classes=["split"]):
+        with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
+            systems = gr.CheckboxGroup(
+                choices(), value=["base", "run", "bm25"], label="Compare", elem_id="compare-systems"
+            )
+            further = gr.Dropdown(
+                [],
+                value=[],
+                multiselect=True,
+                allow_custom_value=True,
+                label="Further encoders",
+                info="Another run, RUN@STEP, a model folder or a hub name; type it and press Enter",
+                elem_id="compare-further",
+            )
+            task = gr.Radio(OWN, value="damaged", label="On", elem_id="compare-task", elem_classes=["cards"])
+            with gr.Column(visible=False, elem_id="compare-file") as own:
+                kind = gr.Dropdown(UPLOADS, value="pairs", label="Kind of task", elem_id="compare-kind")
+                about = gr.Markdown(format_of("pairs"), elem_classes=["quiet", "compare-format"])
+                file = gr.File(
+                    show_label=False,
+                    file_count="multiple",
+                    file_types=list(KINDS["pairs"].upload),
+                    height=116,
+                    elem_id="compare-upload",
+                )
+        with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
+            view = component(
+                "compare",
+                {"run": ""},
+                uses=["dom"],
+                server_functions=feeds(shell.workspace),
+                elem_id="compare",
+            )
+
+    def on_run(name: str) -> tuple[dict[str, Any], gr.Dropdown]:
+        return {"run": name or ""}, gr.Dropdown(choices=others(shell.workspace, name))
+
+    def on_task(which: str) -> gr.Column:
+        return gr.Column(visible=which == "file")
+
+    def on_kind(key: str) -> tuple[str, gr.File]:
+        return format_of(key), gr.File(file_types=list(KINDS[key].upload), value=None)
+
+    def on_go(name: str, *asked: Any) -> dict[str, Any]:
+        return {"run": name or "", "message": start(shell, name, *asked), "asked": True}
+
+    def on_stop(name: str, event: gr.EventData) -> dict[str, Any]:
+        return {"run": name or "", "message": stop(shell, name, str(event._data.get("job", "")))}
+
+    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, further], **QUIET)
+    task.change(on_task, task, own, **QUIET)
+    kind.change(on_kind, kind, [about, file], **QUIET)
+    go.click(on_go, [shell.picker, systems, further, task, kind, file], view, **QUIET)
+    view.compare_stop(on_stop, shell.picker, view, **QUIET)
+
+
+def format_of(key: str) -> str:
+    """A kind's format and its first lines, as Markdown."""
+    kind = KINDS[key]
+    lines = "\n".join(f"    {line}" for line in kind.example.replace("\t", "  ⇥  ").split("\n"))
+    return f"{' '.join(kind.text.split())} Measured: {kind.measures}.\n\n{lines}"
+
+
+def others(workspace: Path, name: str) -> list[str]:
+    """Names to offer as further encoders: the other runs that have one."""
+    return [run.name for run in list_runs(workspace) if run.name != name and has_model(run)]
+
+
+def start(
+    shell: Shell,
+    name: str,
+    systems: list[str],
+    further: list[str] | None,
+    task: str,
+    kind: str,
+    files: list[str] | None,
+) -> str:
+    """Start the evaluation; "" or one sentence on why not."""
+    try:
+        if shell.read_only:
+            raise ValueError(READ_ONLY)
+        if not name:
+            raise ValueError(NO_RUN)
+        run = find_run(shell.workspace, name)
+        heavy()
+        from tsdae_core.evaluate import job  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+        rows = rows_of(shell.workspace, run, systems, further or [])
+        own = "" if task == "file" else task
+        paths = [Path(path) for path in files or []]
+        job.start_evaluation(shell.workspace, run, rows, own=own, kind=kind, files=paths)
+    except ValueError as error:
+        return str(error)[0].upper() + str(error)[1:] if str(error) else type(error).__name__
+    return ""
+
+
+def stop(shell: Shell, name: str, key: str) -> str:
+    """End an evaluation's process. "" or one sentence on why not."""
+    try:
+        if shell.read_only:
+            raise ValueError(READ_ONLY)
+        job = find_job(shell.workspace, name, key)
+        launch.kill(job)
+        job.write_status(state="stopped", phase="Stopped")
+    except ValueError as error:
+        return str(error)
+    return ""
