@@ -5,7 +5,7 @@ Legend: N sentences, k neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ import pyarrow as pa
 
 from tsdae_core.encoders import Progress, load_encoder
 from tsdae_core.vectors import embed, graph
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done and how much there is."""
 
 NEAREST = 10
 PERSISTENCE = 0.9
@@ -108,7 +111,7 @@ def changed(
     *,
     workspace: Path,
     cache_dir: Path,
-    progress: Progress | None = None,
+    told: Told = lambda phase, done, total: None,
 ) -> Changes:
     """How the neighbours of a corpus differ between two systems, the earlier one first.
 
@@ -117,7 +120,7 @@ def changed(
         corpus: column sentence.
         workspace: the folder of all runs.
         cache_dir: where vectors and neighbour graphs are kept; what is there is not computed again.
-        progress: of embedding and of the neighbours, one after the other.
+        told: progress.
 
     Raises:
         ValueError: for an unknown system, or fewer than two sentences.
@@ -126,8 +129,17 @@ def changed(
     if len(texts) < 2:
         raise ValueError("neighbours need at least two sentences")
     graphs = []
-    for system in systems:
+    for number, system in enumerate(systems, 1):
         encoder = load_encoder(system, workspace)
-        vectors = embed(encoder, texts, cache_dir, progress=progress)
-        graphs.append(graph(encoder, texts, cache_dir, vectors=vectors, progress=progress)[0])
+        which = f"encoder {number} of {len(systems)}"
+        embedding, searching = (
+            _named(told, f"Embedding, {which}"),
+            _named(told, f"Nearest neighbours, {which}"),
+        )
+        vectors = embed(encoder, texts, cache_dir, progress=embedding)
+        graphs.append(graph(encoder, texts, cache_dir, vectors=vectors, progress=searching)[0])
     return compare(graphs[0], graphs[1])
+
+
+def _named(told: Told, phase: str) -> Progress:
+    return lambda done, total: told(phase, done, total)

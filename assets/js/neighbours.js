@@ -1,30 +1,34 @@
 /* Search results: one column per encoder, the same sentence linked across them.
 
-   props.value is {columns: [{title, note, hits: [{row, rank, score, sentence, label, there}]}], message, error, examples,
-   waiting, progress, query, run}; `there` is the hit's place in the other column among all sentences. Pressing a hit or an example
-   triggers 'pick' with {sentence}. Text enters through textContent only. */
+   props.value is {columns: [{title, note, kind, against, error, hits: [{row, rank, score, sentence, label, there, places}]}],
+   message, error, examples, waiting, kind, progress, query, label, run, compared}; `there` is the hit's place in the column
+   `against` among all sentences, null if that does not find it. Pressing a hit or an example triggers 'pick' with {sentence};
+   so does ?q= in the address. Text enters through textContent only. Needs dom. */
 
 const frame = make("section", "near");
 element.replaceChildren(frame);
 
-/* How a hit's place differs from its place in the other column: [word, explanation, kind]. */
-function change(hit, other) {
-  if (hit.there === undefined || !other) return null;
-  const place = `place ${number(hit.there)} by ${other.title.toLowerCase()}`;
-  if (hit.there > other.hits.length) return [`new, was ${number(hit.there)}`, place, "up"];
-  const moved = hit.there - hit.rank;
-  if (!moved) return ["same place", place, "same"];
-  return [moved > 0 ? `up ${moved}` : `down ${-moved}`, place, moved > 0 ? "up" : "down"];
+/* How a hit's place differs from its place in the column it is told against: [words, kind].
+   The base comes first in time: there a hit did not move, it is only not kept. */
+function change(hit, one, count) {
+  if (!("there" in hit)) return null;
+  const there = hit.there;
+  const within = there !== null && there <= count;
+  if (one.kind === "trained") {
+    if (!within) return [there === null ? "new" : `new, was ${number(there)}`, "up"];
+    const moved = there - hit.rank;
+    return moved ? [moved > 0 ? `up ${moved}` : `down ${-moved}`, moved > 0 ? "up" : "down"] : ["same place", "same"];
+  }
+  if (one.kind === "base" && one.against === "Trained") {
+    return within ? [`kept at ${there}`, "same"] : [`lost, now ${number(there)}`, "down"];
+  }
+  const by = one.against.toLowerCase();
+  return [there === null ? `not by ${by}` : `${by}: ${number(there)}`, within ? "same" : "down"];
 }
 
-/* The base comes first in time: there a hit did not move, it is only not kept. */
-function fate(hit, other) {
-  if (hit.there === undefined || !other) return null;
-  const place = `place ${number(hit.there)} by ${other.title.toLowerCase()}`;
-  return hit.there > other.hits.length ? [`lost, now ${number(hit.there)}`, place, "down"] : [`kept at ${hit.there}`, place, "same"];
-}
+const place = ([title, there]) => `${title}: ${there === null ? "no common word" : `place ${number(there)}`}`;
 
-function item(hit, moved, highest) {
+function item(hit, moved, highest, decimals) {
   const button = make("button", "near-hit");
   button.type = "button";
   button.dataset.row = hit.row;
@@ -35,11 +39,11 @@ function item(hit, moved, highest) {
   const part = make("span", "near-part");
   part.style.width = `${Math.max(2, Math.round((100 * Math.max(0, hit.score)) / highest))}%`;
   bar.append(part);
-  facts.append(bar, make("span", "near-score", hit.score.toFixed(3)));
+  facts.append(bar, make("span", "near-score", hit.score.toFixed(decimals)));
   if (hit.label) facts.append(inDirection(make("span", "near-label", hit.label)));
   if (moved) {
-    const chip = make("span", `near-move near-${moved[2]}`, moved[0]);
-    chip.title = moved[1];
+    const chip = make("span", `near-move near-${moved[1]}`, moved[0]);
+    chip.title = (hit.places || []).map(place).join("\n");
     facts.append(chip);
   }
   middle.append(inDirection(make("span", "near-text", hit.sentence)), facts);
@@ -54,19 +58,20 @@ function link(row, on) {
   for (const node of frame.querySelectorAll(`[data-row="${row}"]`)) node.classList.toggle("near-linked", on);
 }
 
-function column(one, other, highest) {
-  const box = make("div", "near-column");
+function column(one, highest) {
+  const box = make("div", `near-column near-${one.kind}`);
   const head = make("h3", "", one.title);
-  if (one.note) head.append(make("small", "", one.note));
+  if (one.note) head.append(inDirection(make("small", "", one.note)));
   box.append(head);
-  const base = /base/i.test(one.title);
-  for (const hit of one.hits) box.append(item(hit, base ? fate(hit, other) : change(hit, other), highest));
-  if (base) box.classList.add("near-base");
+  if (one.error) box.append(make("p", "near-error near-told", one.error));
+  else if (!one.hits.length) box.append(make("p", "near-told", one.kind === "words" ? "No sentence shares a word with the query." : "There is no sentence to compare with."));
+  const top = one.kind === "words" ? Math.max(0.01, ...one.hits.map((hit) => hit.score)) : highest;
+  for (const hit of one.hits) box.append(item(hit, change(hit, one, one.hits.length), top, one.kind === "words" ? 1 : 3));
   return box;
 }
 
-function waiting(title, [phase, done, total] = ["", 0, 0]) {
-  const box = make("div", `near-column${/base/i.test(title) ? " near-base" : ""}`);
+function waiting(title, kind, [phase, done, total] = ["", 0, 0]) {
+  const box = make("div", `near-column near-${kind}`);
   const told = make("p", "near-told", total ? `${phase}: ${number(done)} of ${number(total)} sentences. It is kept, so this is needed once.` : `${phase} …`);
   told.setAttribute("role", "status");
   const track = make("span", "near-track");
@@ -95,20 +100,47 @@ function empty({ message, error, examples }) {
   return box;
 }
 
+/* The query stands in the address, so that a link shows the same. */
+function inUrl(query) {
+  const url = new URL(window.location);
+  if ((url.searchParams.get("q") || "") === query) return;
+  if (query) url.searchParams.set("q", query);
+  else url.searchParams.delete("q");
+  window.history.replaceState(window.history.state, "", url);
+}
+let linked = new URL(window.location).searchParams.get("q") || ""; // asked once, as soon as the run is known
+
 function draw() {
   const value = props.value || {};
   const columns = value.columns || [];
   if (!columns.length && !value.waiting) {
+    if (linked && value.run && !value.error) {
+      const sentence = linked;
+      linked = "";
+      trigger("pick", { sentence });
+    } else if (value.run && !linked) inUrl("");
     frame.replaceChildren(empty(value));
     return;
   }
-  const highest = Math.max(0.01, ...columns.flatMap((one) => one.hits.map((hit) => hit.score)));
+  linked = "";
+  inUrl(value.query || "");
   const grid = make("div", "near-grid");
-  columns.forEach((one, place) => grid.append(column(one, columns.length === 2 ? columns[1 - place] : null, highest)));
-  if (value.waiting) grid.append(waiting(value.waiting, value.progress));
-  const kept = columns.length === 2 ? columns[0].hits.filter((hit) => hit.there <= columns[1].hits.length).length : null;
-  const words = kept === null ? "" : `${kept} of ${columns[0].hits.length} are the same by both. Bars show cosine similarity; point at a sentence to see where the other encoder has it.`;
-  frame.replaceChildren(grid, make("p", "watch-more near-foot", words));
+  const cosines = columns.filter((one) => one.kind !== "words").flatMap((one) => one.hits.map((hit) => hit.score));
+  const highest = Math.max(0.01, ...cosines);
+  columns.forEach((one) => grid.append(column(one, highest)));
+  if (value.waiting) grid.append(waiting(value.waiting, value.kind, value.progress));
+  frame.replaceChildren(grid, make("p", "watch-more near-foot", value.compared ? summary(columns, value.label) : ""));
+}
+
+function summary(columns, label) {
+  const [first, second] = columns;
+  const words = label ? [`Only sentences of the label "${label}".`] : [];
+  if (first?.kind === "trained" && second?.kind === "base") {
+    const kept = first.hits.filter((hit) => hit.there <= second.hits.length).length;
+    words.push(`${kept} of ${first.hits.length} are the same by both encoders.`);
+  }
+  words.push("Bars show similarity; point at a sentence to see where the others have it.");
+  return words.join(" ");
 }
 
 draw();

@@ -63,7 +63,7 @@ def test_a_query_lists_both_encoders_and_links_the_same_sentence(page: Any, addr
     query = page.locator("#query textarea, #query input").first
     query.fill("<img src=x onerror=window.hit=1>")
     query.press("Enter")
-    page.wait_for_function("document.querySelectorAll('#neighbours .near-move').length === 20")
+    page.wait_for_function("document.querySelectorAll('#neighbours .near-move').length >= 20")
     assert page.locator(".near-column h3").all_inner_texts()[0].startswith("Trained")
     hostile = page.locator("#neighbours .near-text", has_text="onerror").first
     assert hostile.inner_text() == HOSTILE
@@ -72,7 +72,7 @@ def test_a_query_lists_both_encoders_and_links_the_same_sentence(page: Any, addr
     )
     both = next(one for one in row[0] if one in row[1])
     page.locator(f".near-hit[data-row='{both}']").first.hover()
-    assert page.locator(".near-linked").count() == 2
+    assert page.locator(".near-linked").count() >= 2
 
     picked = page.locator("#neighbours .near-text").nth(1).inner_text()
     page.locator("#neighbours .near-hit").nth(1).click()

@@ -1,74 +1,112 @@
-"""Corpora as encoders see them, opened in the background: a page that is closed meanwhile loses nothing, and two that ask
-for the same share the work."""
+"""What takes a while and is shared: corpora as encoders see them, and comparisons of two encoders, worked out in the
+background. A page that is closed meanwhile loses nothing, and two that ask for the same share the work."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tsdae_core.runs import Run
 from tsdae_core.ui.warm import heavy
 
-KEPT = 4
-"""Indexes that stay in memory."""
+WORDS = "bm25"
+"""The system that compares words, see `explore.open_index`."""
+
+KEPT = 8
+"""Results that stay in memory."""
+
+Tell = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 class Opening:
-    """An index on its way: what is being done, how far it is, and in the end the index or why there is none."""
+    """Something on its way: what is being done, how far it is, and in the end the result or why there is none."""
 
-    def __init__(self, workspace: Path, run: Run, system: str):
-        self.phase, self.done, self.total = "Loading the encoder", 0, 0
-        self.index: Any = None
+    def __init__(self, work: Callable[[Tell], Any], phase: str):
+        self.phase, self.done, self.total = phase, 0, 0
+        self.found: Any = None
         self.error: Exception | None = None
         self.finished = threading.Event()
-        work = threading.Thread(target=self._work, args=(workspace, run, system), daemon=True, name="index")
-        work.start()
+        threading.Thread(target=self._work, args=(work,), daemon=True, name="opening").start()
 
-    def _work(self, workspace: Path, run: Run, system: str) -> None:
+    def _work(self, work: Callable[[Tell], Any]) -> None:
         heavy()
-        from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
-
         try:
-            self.index = explore.open_index(
-                system, run.corpus(), workspace=workspace, cache_dir=run.cache_dir, progress=self._tell
-            )
+            self.found = work(self._tell)
         except Exception as error:
             self.error = error
         finally:
             self.finished.set()
 
-    def _tell(self, done: int, total: int) -> None:
-        self.phase, self.done, self.total = "Embedding your text", done, total
+    def _tell(self, phase: str, done: int, total: int) -> None:
+        self.phase, self.done, self.total = phase, done, total
 
     def result(self) -> Any:
-        """The index. Raises what went wrong."""
+        """What was found. Raises what went wrong."""
         self.finished.wait()
         if self.error is not None:
             raise self.error
-        return self.index
+        return self.found
 
 
 _OPENED: OrderedDict[tuple[Any, ...], Opening] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def opening(workspace: Path, run: Run, system: str) -> Opening:
-    """The index of the run's corpus by an encoder, being opened or kept for as long as neither changes.
-
-    Raises:
-        ValueError: when there is no such encoder.
-    """
-    heavy()
-    from tsdae_core import explore  # noqa: PLC0415
-
-    key = (explore.fingerprint(system, workspace), run.corpus_path, run.corpus_path.stat().st_mtime_ns)
+def shared(key: tuple[Any, ...], work: Callable[[Tell], Any], phase: str) -> Opening:
+    """The work of that key: the one that was begun already, or a new one; begun anew after an error."""
     with _LOCK:
         found = _OPENED.get(key)
-        if found is None or found.error is not None:
-            found = _OPENED[key] = Opening(workspace, run, system)
+        if found is None or (found.error is not None and found.finished.is_set()):
+            found = _OPENED[key] = Opening(work, phase)
         _OPENED.move_to_end(key)
         while len(_OPENED) > KEPT:
             _OPENED.popitem(last=False)
         return found
+
+
+def opening(workspace: Path, run: Run, system: str) -> Opening:
+    """The index of the run's corpus by a system, being opened or kept for as long as neither changes.
+
+    Raises:
+        ValueError: when there is no such system.
+    """
+    heavy()
+    from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    def work(tell: Tell) -> Any:
+        def embedding(done: int, total: int) -> None:
+            tell("Embedding your text", done, total)
+
+        return explore.open_index(
+            system, run.corpus(), workspace=workspace, cache_dir=run.cache_dir, progress=embedding
+        )
+
+    print_of = WORDS if system == WORDS else explore.fingerprint(system, workspace)
+    phase = "Counting words" if system == WORDS else "Loading the encoder"
+    return shared((print_of, run.corpus_path, run.corpus_path.stat().st_mtime_ns), work, phase)
+
+
+def comparing(workspace: Path, run: Run, before: str, after: str) -> Opening:
+    """`changes.changed` of the run's corpus between two systems, and the rows of the corpus that were compared.
+
+    Raises:
+        ValueError: when there is no such system.
+    """
+    heavy()
+    from tsdae_core import changes, explore, maps  # noqa: PLC0415
+
+    def work(tell: Tell) -> Any:
+        corpus = run.corpus()
+        rows = maps.sample(corpus.num_rows, 0)
+        found = changes.changed(
+            [before, after], corpus.take(rows), workspace=workspace, cache_dir=run.cache_dir, told=tell
+        )
+        return rows, found
+
+    prints = tuple(explore.fingerprint(system, workspace) for system in (before, after))
+    key = ("changes", *prints, run.corpus_path, run.corpus_path.stat().st_mtime_ns)
+    return shared(key, work, "Loading the encoders")

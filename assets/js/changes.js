@@ -1,0 +1,157 @@
+/* What changed most: sentences by how their nearest neighbours differ between two states of the encoder, each with the
+   neighbours it kept, gained and lost.
+
+   props.value is {run, states: [[title, system]]}. Server function: compared(run, before, after, first). Pressing a sentence
+   triggers 'pick' with {sentence}. Sentences enter through textContent only. Needs dom. */
+
+const KINDS = { gained: "Gained", kept: "Kept", lost: "Lost" };
+
+const frame = make("section", "diff");
+const ask = make("div", "map-tools");
+const before = make("select", "map-colour");
+const after = make("select", "map-colour");
+const labelled = (text, field) => {
+  const made = make("label", "map-by", text);
+  made.append(field);
+  return made;
+};
+ask.append(labelled("From ", before), labelled("to ", after));
+const body = make("div", "diff-body");
+frame.append(ask, body);
+element.replaceChildren(frame);
+
+let run = "";
+let ticket = 0;
+
+function say(text, error) {
+  const told = make("p", `watch-empty${error ? " map-error" : ""}`, text);
+  told.setAttribute("role", error ? "alert" : "status");
+  body.replaceChildren(told);
+}
+
+async function ask_for(mine, first) {
+  for (;;) {
+    if (mine !== ticket || !element.isConnected) return null;
+    if (element.offsetParent && !document.hidden) {
+      const got = await server.compared(run, before.value, after.value, first).catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
+      if (mine !== ticket) return null;
+      if (got.error !== undefined || got.rows) return got;
+      say(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`);
+    }
+    await new Promise((done) => setTimeout(done, 500));
+  }
+}
+
+async function look() {
+  const mine = ++ticket;
+  if (before.value === after.value) return say("Choose two different states of the encoder.");
+  say("Comparing the neighbours …");
+  const got = await ask_for(mine, 0);
+  if (!got) return;
+  if (got.error !== undefined) return say(got.error, true);
+  const list = make("ol", "diff-list");
+  const further = button("watch-button", "Show more", async () => {
+    further.disabled = true;
+    const more = await ask_for(mine, list.children.length);
+    if (more?.rows) add(more.rows);
+    further.disabled = false;
+  });
+  const add = (rows) => {
+    list.append(...rows.map(item));
+    further.hidden = list.children.length >= got.count;
+  };
+  add(got.rows);
+  body.replaceChildren(summary(got), list, further);
+}
+
+/* How many of the nearest stayed, as bars, and one plain sentence. */
+function summary(got) {
+  const box = make("div", "diff-summary");
+  const mean = got.stayed.reduce((sum, count, kept) => sum + count * kept, 0) / Math.max(1, got.count);
+  const all = got.sentences > got.count ? `${number(got.count)} of ${number(got.sentences)} sentences, drawn by chance` : `${number(got.count)} sentences`;
+  const words = make("p", "diff-words", `Of a sentence's ${got.nearest} nearest, ${mean.toFixed(1)} stayed on average.`);
+  const more = make("p", "watch-more", `${all}. Shared neighbours (Jaccard) ${got.jaccard.toFixed(2)}, with order (rank-biased overlap) ${got.overlap.toFixed(2)}; 1 means nothing changed. This says what changed, not what is better.`);
+  const bars = make("div", "diff-bars");
+  bars.setAttribute("role", "img");
+  bars.setAttribute("aria-label", "How many sentences kept how many of their nearest");
+  const top = Math.max(1, ...got.stayed);
+  got.stayed.forEach((count, kept) => {
+    const bar = make("span", "diff-bar");
+    const fill = make("span", "diff-fill");
+    fill.style.height = `${Math.round((46 * count) / top)}px`;
+    bar.title = `${number(count)} sentences kept ${kept} of ${got.nearest}`;
+    bar.append(fill, make("small", "", String(kept)));
+    bars.append(bar);
+  });
+  const text = make("div", "diff-text");
+  text.append(words, more);
+  box.append(bars, text);
+  if (got.labels.length > 1) {
+    const labels = make("p", "near-facts diff-labels");
+    labels.append(make("span", "", "Stayed on average, by label:"));
+    for (const one of got.labels) {
+      const chip = inDirection(make("span", "near-label", `${one.label} ${one.stayed.toFixed(1)}`));
+      chip.title = `${number(one.count)} sentences`;
+      labels.append(chip);
+    }
+    box.append(labels);
+  }
+  return box;
+}
+
+function item(one) {
+  const box = make("li", "diff-item");
+  const folded = make("details");
+  const head = make("summary");
+  const facts = make("span", "near-facts");
+  const stayed = one.near.kept.length;
+  facts.append(make("span", "diff-stayed", `${stayed} of ${stayed + one.near.lost.length} stayed`), make("span", "near-score", `overlap ${one.overlap.toFixed(2)}`));
+  if (one.label) facts.append(inDirection(make("span", "near-label", one.label)));
+  head.append(inDirection(make("span", "near-text", one.sentence)), facts);
+  folded.append(head);
+  folded.addEventListener("toggle", () => folded.open && folded.children.length === 1 && folded.append(lists(one)));
+  box.append(folded);
+  return box;
+}
+
+function lists(one) {
+  const box = make("div", "diff-lists");
+  for (const [kind, title] of Object.entries(KINDS)) {
+    const part = make("div", `diff-part diff-${kind}`);
+    part.append(make("h4", "", `${title} ${one.near[kind].length}`));
+    for (const near of one.near[kind]) {
+      const hit = button("map-hit", "", () => trigger("pick", { sentence: near.sentence }));
+      hit.title = "Search with this sentence";
+      const places = kind === "kept" ? `place ${near.before} → ${near.after}` : `place ${near.after ?? near.before}`;
+      const facts = make("span", "near-facts");
+      facts.append(make("span", "", places));
+      if (near.label) facts.append(inDirection(make("span", "near-label", near.label)));
+      hit.append(inDirection(make("span", "near-text", near.sentence)), facts);
+      part.append(hit);
+    }
+    box.append(part);
+  }
+  const search = button("watch-button", "Search with this sentence", () => trigger("pick", { sentence: one.sentence }));
+  const whole = make("div");
+  whole.append(box, search);
+  return whole;
+}
+
+function begin() {
+  const { run: name, states = [] } = props.value || {};
+  const kept = run === name ? [before.value, after.value] : [];
+  run = name || "";
+  for (const field of [before, after]) field.replaceChildren(...states.map(([title, system]) => new Option(title, system)));
+  const known = (system) => states.some((one) => one[1] === system);
+  before.value = known(kept[0]) ? kept[0] : states[0]?.[1];
+  after.value = known(kept[1]) ? kept[1] : states.at(-1)?.[1];
+  ask.hidden = states.length < 2;
+  ticket += 1;
+  if (!run) say("Choose a run above, or start one on the Train tab.");
+  else if (states.length < 2) say("This run has no trained encoder yet; it comes with the first checkpoint. Then it is compared with its base here.");
+  else look();
+}
+
+for (const field of [before, after]) field.addEventListener("change", look);
+begin();
+watch("value", begin);

@@ -1,0 +1,102 @@
+"""The Search tab in a real Chromium, over a run that was really trained: columns, labels, links, and what changed most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.explored import HOSTILE, LABEL, STEPS, train
+from tsdae_core.runs import Run
+from tsdae_core.ui import build_app
+
+pytestmark = pytest.mark.browser
+ANSWERED = "document.querySelector('.near-foot')?.textContent"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Run:
+    return train(tmp_path_factory.mktemp("search"), tiny_model_folder)
+
+
+@pytest.fixture(scope="module")
+def address(run: Run, serve: Callable[..., str]) -> str:
+    return serve(build_app(run.path.parent))
+
+
+def titles(page: Any) -> list[str]:
+    return [text.split("\n")[0] for text in page.locator(".near-column h3").all_inner_texts()]
+
+
+def test_a_link_asks_its_query_and_words_label_and_a_checkpoint_join_the_columns(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    query = "<img src=x onerror=window.hit=1> code"
+    page = open_page(f"{address}?run=explored&tab=search&q={quote(query)}")
+    page.wait_for_function(ANSWERED)
+    assert page.locator("#query textarea, #query input").first.input_value() == query
+    assert titles(page) == ["Trained", "Untrained base", "Same words"]
+    assert page.locator(".near-words .near-text").first.inner_text() == HOSTILE
+    first = page.locator(".near-words .near-hit").first
+    row = first.get_attribute("data-row")
+    first.hover()
+    assert page.locator(".near-linked").count() == page.locator(f".near-hit[data-row='{row}']").count()
+    assert "trained: " in first.inner_text()
+
+    page.locator("#search-label input").click()
+    page.get_by_role("option", name=LABEL).click()
+    page.wait_for_function(f"{ANSWERED}.includes('Only sentences of the label')")
+    assert set(page.locator(".near-trained .near-label").all_inner_texts()) == {LABEL}
+
+    page.locator("#search-also input").click()
+    page.get_by_role("option", name=f"explored at step {STEPS[0]}").click()
+    page.wait_for_function("document.querySelectorAll('.near-more .near-hit').length === 10")
+    page.locator("#search-words input").uncheck()
+    page.wait_for_function("!document.querySelector('.near-words')")
+    assert titles(page) == ["Trained", "Untrained base", "Another encoder"]
+
+
+def test_an_encoder_that_does_not_exist_fails_in_its_own_column(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = open_page(f"{address}?run=explored&tab=search&q=boat")
+    page.wait_for_function(ANSWERED)
+    other = page.locator("#search-also input")
+    other.fill("/no/such/encoder")
+    other.press("Enter")
+    page.wait_for_selector(".near-more .near-error")
+    assert "/no/such/encoder" in page.locator(".near-more .near-error").inner_text()
+    assert page.locator(".near-trained .near-hit").count() == 10
+
+
+def test_what_changed_most_lists_neighbours_and_leads_to_a_search(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = open_page(f"{address}?run=explored&tab=search")
+    page.get_by_role("tab", name="What changed most").click()
+    page.wait_for_selector(".diff-item")
+    assert page.locator(".diff-item").count() == 20
+    stayed = [int(text.split()[0]) for text in page.locator(".diff-stayed").all_inner_texts()]
+    assert stayed == sorted(stayed)
+    page.get_by_role("button", name="Show more").click()
+    page.wait_for_function("document.querySelectorAll('.diff-item').length === 40")
+    page.locator(".diff-item summary").first.click()
+    parts = page.locator(".diff-item").first.locator(".diff-part")
+    counts = [int(text.split()[-1]) for text in parts.locator("h4").all_inner_texts()]
+    assert counts[0] == counts[2] == 10 - counts[1]
+
+    page.locator(".diff-body .diff-words").wait_for()
+    before = page.locator(".diff-words").inner_text()
+    page.select_option(".diff select >> nth=0", label=f"step {STEPS[1]}")
+    page.wait_for_function(
+        "text => (document.querySelector('.diff-words')?.innerText ?? text) !== text", arg=before
+    )
+
+    page.locator(".diff-item summary").first.click()
+    sentence = page.locator(".diff-gained .near-text, .diff-kept .near-text").first.inner_text()
+    page.locator(".diff-gained .map-hit, .diff-kept .map-hit").first.click()
+    page.wait_for_function(ANSWERED)
+    assert page.locator("#query textarea, #query input").first.input_value() == sentence

@@ -1,0 +1,121 @@
+"""The columns of a search: which systems answer, their hits as soon as each is ready, and how one hit stands in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tsdae_core.base_models import known_models
+from tsdae_core.runs import Run, find_run, list_runs
+from tsdae_core.ui.indexes import WORDS, opening
+from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.warm import heavy
+
+HITS = 10
+LONGEST = 2000
+"""Characters of a query."""
+
+WAIT = 0.3
+"""Seconds between two looks at how far the embedding is."""
+
+NO_RUN = "Choose a run above, or start one on the Train tab."
+
+
+@dataclass(frozen=True)
+class Column:
+    """One system that answers: how it is called, what is said beside that, and its name for `open_index`."""
+
+    title: str
+    note: str
+    system: str
+    kind: str
+
+
+def columns_of(run: Run, *, also: str = "", words: bool = True) -> list[Column]:
+    """The trained encoder first, as soon as there is one; its base; words; and one more encoder if it is asked for."""
+    trained = [Column("Trained", run.name, run.name, "trained")] if has_model(run) else []
+    base = Column("Untrained base", run.config().base_model, f"base:{run.name}", "base")
+    lexical = [Column("Same words", "BM25", WORDS, "words")] if words else []
+    more = [Column("Another encoder", also, also, "more")] if also else []
+    return [*trained, base, *lexical, *more]
+
+
+def other_encoders(workspace: Path, name: str) -> list[tuple[str, str]]:
+    """What can be compared with beside a run's own: its checkpoints, other runs, base models on this machine."""
+    choices = [("no other encoder", "")]
+    runs = list_runs(workspace)
+    for run in runs:
+        if run.name == name:
+            steps = [one.step for one in run.checkpoints()]
+            choices += [(f"{name} at step {step:,}", f"{name}@{step}") for step in reversed(steps)]
+    choices += [(run.name, run.name) for run in runs if run.name != name and has_model(run)]
+    choices += [(f"{model.name}, untrained", model.name) for model in known_models() if model.here]
+    return choices
+
+
+def found(
+    workspace: Path, name: str, text: str, *, label: str = "", also: str = "", words: bool = True
+) -> Iterator[dict[str, Any]]:
+    """How far the search is, the hits of each system as soon as they are known, or one sentence on why there are none."""
+    try:
+        if not name:
+            raise ValueError(NO_RUN)
+        if not (text or "").strip():
+            raise ValueError("Type a sentence to search for.")
+        run, text = find_run(workspace, name), text[:LONGEST]
+        chosen = columns_of(run, also=also, words=words)
+    except ValueError as error:
+        yield say(str(error), run=name or "", error=True)
+        return
+    shown: dict[str, Any] = {"columns": [], "run": name, "query": text, "label": label}
+    scores: list[Any] = []
+    for column in chosen:
+        part: dict[str, Any] = {"title": column.title, "note": column.note, "kind": column.kind, "hits": []}
+        try:
+            index = opening(workspace, run, column.system)
+            while not index.finished.wait(WAIT):
+                progress = [index.phase, index.done, index.total]
+                yield shown | {"waiting": column.title, "kind": column.kind, "progress": progress}
+            ready = index.result()
+            scored = ready.scores(text)
+            scored = ready.within(scored, label) if label else scored
+            scores.append(scored)
+            part["hits"] = ready.hits(scored, HITS)
+        except (ValueError, OSError) as error:
+            scores.append(None)
+            part["error"] = str(error)
+        shown["columns"] = [*shown["columns"], part]
+    compare(shown["columns"], scores)
+    yield shown | {"compared": True}
+
+
+def compare(columns: list[dict[str, Any]], scores: list[Any]) -> None:
+    """Add to each hit its place in the other columns among all sentences (None where a column does not find it).
+
+    `there` is the place in the one column that it is told against: the base for the trained encoder, else the first column.
+    """
+    heavy()
+    from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    answered = [place for place, scored in enumerate(scores) if scored is not None]
+    for place in answered:
+        rows = [hit["row"] for hit in columns[place]["hits"]]
+        others = [other for other in answered if other != place]
+        if not others:
+            continue
+        against = others[0]
+        columns[place]["against"] = columns[against]["title"]
+        for other in others:
+            for hit, there in zip(columns[place]["hits"], explore.ranks(scores[other], rows), strict=True):
+                hit.setdefault("places", []).append([columns[other]["title"], there])
+                if other == against:
+                    hit["there"] = there
+
+
+def say(
+    message: str, *, run: str = "", error: bool = False, examples: list[str] | None = None
+) -> dict[str, Any]:
+    """The results' place with nothing but a sentence in it, and sentences to try."""
+    return {"columns": [], "message": message, "error": error, "run": run, "examples": examples or []}
