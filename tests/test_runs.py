@@ -173,6 +173,41 @@ def test_killing_ends_the_children_too(job: Job) -> None:
     assert not child.is_running() or child.status() == "zombie"
 
 
+def test_a_run_ended_by_hand_says_so_and_at_which_step(run: Run) -> None:
+    launch.start_process(run, [sys.executable, "-c", "import time; time.sleep(600)"])
+    run.write_status(state="running", step=1234, total=2000, phase="Training", eta=70.0)
+    launch.kill(run, patience=2)
+    said = run.status()
+    assert (said["state"], said["eta"], said["step"]) == ("stopped", 0.0, 1234)
+    assert said["phase"].startswith("Ended by hand at step 1,234")
+
+
+def test_a_process_that_saves_when_it_is_ended_has_the_last_word(job: Job) -> None:
+    code = (
+        "import pathlib, signal, sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from tsdae_core.runs import Job\n"
+        "def end(*_):\n"
+        "    job.write_status(state='stopped', phase='Ended at step 5')\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "job = Job(pathlib.Path(sys.argv[2]))\n"
+        "job.write_status(state='running', step=5)\n"
+        "time.sleep(600)\n"
+    )
+    root = str(Path(__file__).parent.parent)
+    launch.start_process(job, [sys.executable, "-c", code, root, str(job.path)])
+    wait_for_state(job, "running")
+    launch.kill(job, patience=60)
+    assert job.status()["phase"] == "Ended at step 5"
+
+
+def test_ending_what_has_ended_by_itself_changes_nothing(job: Job) -> None:
+    job.write_process(2**22 - 1, ["gone"])
+    job.write_status(state="running", step=5)
+    launch.kill(job)
+    assert job.state == "crashed"
+
+
 def test_a_running_run_cannot_be_deleted(run: Run) -> None:
     run.write_process(os.getpid(), ["me"])
     with pytest.raises(ValueError, match="still running"):

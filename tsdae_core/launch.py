@@ -14,9 +14,10 @@ import psutil
 
 from tsdae_core.runs import Job, Run
 
-WAITING = "PASSIVE"
-"""How OpenMP's threads wait for each other: asleep. Spinning, they starve one another as soon as anything else, such as
-the page that shows the training, wants a core."""
+WAITING = {"GOMP_SPINCOUNT": "10000"}
+"""How long OpenMP's threads wait for each other awake: half a millisecond, then they sleep. Asleep at once, a training step
+of thousands of small operations takes nearly twice as long; awake for as long as libgomp does by itself, they starve one
+another as soon as something else, such as the page that shows the training, wants a core."""
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -65,13 +66,12 @@ def start_process(job: Job, command: list[str]) -> None:
         raise ValueError(f"{job.name} is already running; stop it first")
     job.clear_stop()
     job.write_status(state="starting", phase="starting", error="", advice="", started=time.time())
-    environment = os.environ | {
+    environment = {**WAITING, **os.environ} | {
         "PYTHONPATH": os.pathsep.join([str(PROJECT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
         "PYTHONUNBUFFERED": "1",
         "PYTHONUTF8": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_TELEMETRY": "1",
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", WAITING),
     }
     with job.log_path.open("ab") as log:
         process = subprocess.Popen(
@@ -99,7 +99,10 @@ def stop(job: Job) -> None:
 
 
 def kill(job: Job, *, patience: float = 5.0) -> None:
-    """End the job's process and its children now: terminate, wait `patience` seconds, then kill."""
+    """End the job's process and its children now: terminate, wait `patience` seconds, then kill.
+
+    A process that had the time to say how it ended has the last word; else the status says that it was ended by hand.
+    """
     process = job.process()
     if process is None:
         return
@@ -110,6 +113,12 @@ def kill(job: Job, *, patience: float = 5.0) -> None:
     for member in alive:
         _quietly(member.kill)
     psutil.wait_procs(alive, timeout=patience)
+    said = job.status()
+    if said["state"] == "crashed":
+        step = int(said.get("step") or 0)
+        where = f" at step {step:,}; resume goes on from the last checkpoint" if step else ""
+        job.clear_stop()
+        job.write_status(state="stopped", phase=f"Ended by hand{where}", eta=0.0)
 
 
 def _quietly(act: Callable[[], None]) -> None:

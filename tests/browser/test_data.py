@@ -57,13 +57,15 @@ def test_an_uploaded_file_is_reported_damaged_measured_and_kept(page: Any, tmp_p
     file.write_text("\n".join(make_sentences(300)), encoding="utf-8")
     load(page, file)
     assert "300 sentences from my" in page.inner_text("#data-report")
-    page.wait_for_selector("#data-lengths svg", timeout=60_000)
+    page.wait_for_selector("#data-lengths .lengths-stage svg")
     assert "no sentence is longer than 128" in page.inner_text("#data-lengths")
     draft = find_draft(workspace, draft_key(page))
     assert draft is not None and draft.table()["sentence"].to_pylist() == make_sentences(300)
 
 
-def test_a_reload_and_a_second_browser_show_the_same_text(page: Any, tmp_path: Path):
+def test_a_reload_and_a_second_browser_show_the_same_text(
+    page: Any, open_page: Callable[..., Any], tmp_path: Path
+):
     file = tmp_path / "lines.txt"
     file.write_text("\n".join(make_sentences(40)), encoding="utf-8")
     load(page, file)
@@ -71,8 +73,7 @@ def test_a_reload_and_a_second_browser_show_the_same_text(page: Any, tmp_path: P
     page.reload()
     page.wait_for_selector("#data-damaged .tok-deleted")
     assert draft_key(page) == key
-    other = page.context.browser.new_page()
-    other.goto(page.url)
+    other = open_page(page.url)
     other.wait_for_selector("#data-damaged .tok-deleted")
     assert "40 sentences from lines.txt" in other.inner_text("#data-report")
 
