@@ -17,7 +17,10 @@ LEVELS = [
     [
         "config",
         "noise",
+        "records",
+        "jobs",
         "runs",
+        "known_models",
         "base_models",
         "alignment",
         "corpus",
@@ -33,7 +36,7 @@ LEVELS = [
         "launch",
         "refused",
     ],
-    ["batches", "families", "devices", "sources", "vocabulary"],
+    ["batches", "families", "devices", "sources", "vocabulary", "masters"],
     ["model", "storage", "generation", "pieces", "decoding", "rebuild", "probes", "checkpoints"],
     [
         "steps",

@@ -320,7 +320,8 @@ def _export(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Returns the exit code."""
-    os.environ.setdefault("OMP_WAIT_POLICY", WAITING)  # before torch is imported
+    for name, value in WAITING.items():  # before torch is imported
+        os.environ.setdefault(name, value)
     args = build_parser().parse_args(arguments)
     act: Callable[[argparse.Namespace], int] = args.act
     try:

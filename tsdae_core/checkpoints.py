@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from tsdae_core.config import TrainConfig
 from tsdae_core.model import TSDAE, pool
@@ -28,15 +28,25 @@ def newest(run: Run) -> Checkpoint | None:
     return found[-1] if found else None
 
 
-def write(run: Run, model: TSDAE, optimizer: torch.optim.Optimizer, progress: Any) -> Checkpoint:
-    """Save the whole state at `progress.step`, then drop the optimizer of older checkpoints."""
+def write(
+    run: Run,
+    model: TSDAE,
+    *,
+    optimizer: torch.optim.Optimizer,
+    learning: Mapping[str, nn.Parameter],
+    progress: Any,
+) -> Checkpoint:
+    """Save the whole state at `progress.step`, then drop the optimizer of older checkpoints.
+
+    `learning` names the weights that the optimizer moves.
+    """
     target = run.checkpoint(progress.step)
     temporary = Checkpoint(new_folder(target.path))
     save(model, temporary.path)
     state: dict[str, Tensor] = {"rng.cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["rng.cuda"] = torch.cuda.get_rng_state()
-    names = {id(weight): name for name, weight in model.named_parameters()}
+    names = {id(weight): name for name, weight in learning.items()}
     for weight, moments in optimizer.state.items():
         for key, value in moments.items():
             state[f"{key}.{names[id(weight)]}"] = torch.as_tensor(value).detach().cpu().contiguous().clone()
@@ -49,7 +59,9 @@ def write(run: Run, model: TSDAE, optimizer: torch.optim.Optimizer, progress: An
     return target
 
 
-def resume(checkpoint: Checkpoint, model: TSDAE, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def resume(
+    checkpoint: Checkpoint, *, optimizer: torch.optim.Optimizer, learning: Mapping[str, nn.Parameter]
+) -> dict[str, Any]:
     """Put optimizer and random states back; the model itself was loaded from the checkpoint already.
 
     Returns:
@@ -59,7 +71,7 @@ def resume(checkpoint: Checkpoint, model: TSDAE, optimizer: torch.optim.Optimize
     torch.set_rng_state(state["rng.cpu"])
     if torch.cuda.is_available() and "rng.cuda" in state:
         torch.cuda.set_rng_state(state["rng.cuda"])
-    for name, weight in model.named_parameters():
+    for name, weight in learning.items():
         for key in ("step", "exp_avg", "exp_avg_sq"):
             saved = state.get(f"{key}.{name}")
             if saved is not None:

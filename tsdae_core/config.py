@@ -347,9 +347,9 @@ PRESETS: dict[str, Preset] = {
         {
             "max_steps": 700,
             "batch_size": 16,
-            "learning_rate": 1e-4,
+            "learning_rate": 3e-4,
             "vocabulary": "corpus",
-            "decoder_warmup_steps": 250,
+            "decoder_warmup_steps": 200,
             "new_learning_rate": 1e-3,
             "max_length": 64,
             "pooling": "mean",

@@ -19,17 +19,17 @@ from torch import Tensor, nn
 
 from tsdae_core.refused import ONE_WAY, why_refused
 
-BLOCKED = torch.finfo(torch.float32).min
-"""What the mask adds to an attention score that must not count."""
 
-
-def causal_mask(length: int, device: torch.device) -> Tensor:
+def causal_mask(length: int, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """(1, 1, T, T) to be added to attention scores: each token sees itself and what comes before it."""
-    return torch.full((length, length), BLOCKED, device=device).triu(1)[None, None]
+    blocked = torch.finfo(dtype).min
+    return torch.full((length, length), blocked, device=device, dtype=dtype).triu(1)[None, None]
 
 
 def _causal(body: Any, ids: Tensor) -> Tensor:
-    return body(input_ids=ids, attention_mask=causal_mask(ids.shape[1], ids.device)).last_hidden_state
+    return body(
+        input_ids=ids, attention_mask=causal_mask(ids.shape[1], ids.device, body.dtype)
+    ).last_hidden_state
 
 
 def _causal_in_windows(body: Any, ids: Tensor) -> Tensor:
@@ -38,10 +38,10 @@ def _causal_in_windows(body: Any, ids: Tensor) -> Tensor:
     Given one mask, transformers would use it for both kinds of layer and so widen the windows; given a dict it uses
     both as they are.
     """
-    mask = causal_mask(ids.shape[1], ids.device)
+    mask = causal_mask(ids.shape[1], ids.device, body.dtype)
     places = torch.arange(ids.shape[1], device=ids.device)
     far = (places[:, None] - places[None]).abs() > body.config.sliding_window  # (T, T)
-    masks = {"full_attention": mask, "sliding_attention": mask.masked_fill(far, BLOCKED)}
+    masks = {"full_attention": mask, "sliding_attention": mask.masked_fill(far, torch.finfo(mask.dtype).min)}
     return body(input_ids=ids, attention_mask=masks).last_hidden_state
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from tsdae_core.runs import Job, Run
+from tsdae_core.jobs import Job
+from tsdae_core.runs import Run
 
 WAITING = {"GOMP_SPINCOUNT": "10000"}
 """How long OpenMP's threads wait for each other awake: half a millisecond, then they sleep. Asleep at once, a training step

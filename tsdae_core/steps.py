@@ -17,12 +17,14 @@ from tsdae_core import probes
 from tsdae_core.batches import Batch, Batcher, TokenCache, build_cache
 from tsdae_core.checkpoints import anchor_encoder
 from tsdae_core.config import TrainConfig
-from tsdae_core.devices import check_devices, choose_precision
+from tsdae_core.devices import check_devices, choose_precision, keep_memory
 from tsdae_core.families import self_test
+from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
 from tsdae_core.plan import split_corpus
 from tsdae_core.runs import Run
 from tsdae_core.storage import from_base
+from tsdae_core.vocabulary import few_rows
 
 
 class TrainingError(RuntimeError):
@@ -39,7 +41,10 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     first = config.devices.split(",")[0].strip()
     if first.startswith("cuda:") and "LOCAL_RANK" not in os.environ:
         torch.cuda.set_device(first)
-    return Accelerator(cpu=first.startswith("cpu"), mixed_precision="no")
+    accelerator = Accelerator(cpu=first.startswith("cpu"), mixed_precision="no")
+    if accelerator.device.type == "cpu":
+        keep_memory()
+    return accelerator
 
 
 @dataclass
@@ -50,6 +55,7 @@ class Steps:
         cache, batcher: the training sentences.
         looks: held-out sentences with damage that never changes.
         shown: the probe sentences.
+        masters: fp32 copies of the weights when the model computes in bf16.
         new, old: parameters that the base checkpoint had not, and had.
         pieces: in how many parts a batch is worked through; grows when memory runs short.
     """
@@ -63,6 +69,7 @@ class Steps:
     shown: list[str]
     optimizer: torch.optim.Optimizer
     precision: str
+    masters: Masters | None
     anchor: Callable[[Tensor, Tensor], Tensor] | None
     new: list[nn.Parameter]
     old: list[nn.Parameter]
@@ -80,11 +87,18 @@ class Steps:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The number format of the matrix products."""
-        if self.precision == "fp32":
+        if self.precision != "fp16":  # in bf16 the weights themselves are
             return nullcontext()
-        return torch.autocast(
-            self.device.type, dtype=torch.bfloat16 if self.precision == "bf16" else torch.float16
-        )
+        return torch.autocast(self.device.type, dtype=torch.float16)
+
+    def to_save(self) -> AbstractContextManager[None]:
+        """Inside, the model's weights are in full precision."""
+        return self.masters.in_place() if self.masters else nullcontext()
+
+    def learning(self, *, only_new: bool = False) -> dict[str, nn.Parameter]:
+        """What the optimizer moves, by name."""
+        weights = self.masters.by_name if self.masters else dict(self.model.named_parameters())
+        return {name: weight for name, weight in weights.items() if not only_new or self.model.is_new(name)}
 
     def step(self, indices: np.ndarray, *, epoch: int, rate: float, only_new: bool = False) -> Tensor:
         """One optimizer step on the sentences at `indices`, of which each process takes its share.
@@ -105,7 +119,9 @@ class Steps:
         mine = indices[self.accelerator.process_index :: self.accelerator.num_processes]
         scored = int((self.lengths[indices] - 1).sum())
         loss = self._backward(mine, epoch, scored, len(indices))
-        learning = self.new if only_new else [*self.new, *self.old]
+        if self.masters:
+            self.masters.take_gradients()
+        learning = list(self.learning(only_new=only_new).values())
         if self.accelerator.num_processes > 1:
             loss = sum_over_processes(self.accelerator, learning, loss)
         self.scaler.unscale_(self.optimizer)
@@ -113,6 +129,8 @@ class Steps:
             nn.utils.clip_grad_norm_(learning, self.config.max_grad_norm)
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        if self.masters:
+            self.masters.hand_back()
         self.optimizer.zero_grad()
         return loss
 
@@ -125,15 +143,24 @@ class Steps:
         while True:
             try:
                 for piece in batch.split(self.pieces):
-                    with self.autocast():
-                        rebuilt, held = self._losses(piece, sentences)
-                    self.scaler.scale(rebuilt / scored + held).backward()
+                    with self._lookups(piece):
+                        with self.autocast():
+                            rebuilt, held = self._losses(piece, sentences)
+                        self.scaler.scale(rebuilt / scored + held).backward()
                     loss = loss + rebuilt.detach() / scored
                 return loss
             except RuntimeError as error:
                 self._halve(error, len(mine))
-                self.optimizer.zero_grad()
+                self.model.zero_grad()
                 loss = torch.zeros((), device=self.device)
+
+    def _lookups(self, batch: Batch) -> AbstractContextManager[None]:
+        """On a CPU gradients as large as the vocabulary are what a small batch spends its time on."""
+        model = self.model
+        if self.device.type != "cpu" or model.decoder is not None:
+            return nullcontext()
+        ids = torch.cat([batch.noisy.flatten(), batch.target.flatten()])
+        return few_rows(model.transformer.get_input_embeddings(), model.local(ids))
 
     def _losses(self, batch: Batch, sentences: int) -> tuple[Tensor, Tensor]:
         """The summed reconstruction loss, and this part's share of the anchor."""
@@ -197,6 +224,8 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
         )
     else:  # a new model was tested when it was made
         self_test(model)
+    if not model.family.mixed_precision:
+        precision = "fp32"
     train_texts, held_out_texts = split_corpus(run.corpus()["sentence"].to_pylist(), config)
     shown = run.probes() or probes.choose_probes(held_out_texts or train_texts)
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
@@ -206,8 +235,10 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     if config.vocabulary == "corpus":
         model.restrict(_needed(cache, watched, model))
     model.to(device).train()
+    anchor = anchor_encoder(model, config) if config.anchor else None
+    masters = Masters(model, torch.bfloat16) if precision == "bf16" else None
     optimizer = torch.optim.AdamW(
-        model.parameters(),
+        masters.by_name.values() if masters else model.parameters(),
         lr=config.learning_rate,
         weight_decay=config.weight_decay,
         fused=device.type in ("cpu", "cuda"),
@@ -223,7 +254,8 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
         shown=shown,
         optimizer=optimizer,
         precision=precision,
-        anchor=anchor_encoder(model, config) if config.anchor else None,
+        masters=masters,
+        anchor=anchor,
         new=[weight for name, weight in named if model.is_new(name)],
         old=[weight for name, weight in named if not model.is_new(name)],
     )

@@ -68,7 +68,7 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
     say(loaded=model.facts.loaded, precision=steps.precision, total=plan.total, sentences=len(steps.cache))
     progress = Progress()
     if last:
-        progress = Progress(**checkpoints.resume(last, model, steps.optimizer))
+        progress = Progress(**checkpoints.resume(last, optimizer=steps.optimizer, learning=steps.learning()))
         steps.pieces = progress.pieces
         if main:
             run.cut_after(progress.step)
@@ -152,7 +152,8 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     if numbers.get("held_out", math.inf) < progress.best:
         progress.best, progress.best_step, progress.looks_without_gain = numbers["held_out"], progress.step, 0
         if config.early_stopping_patience:
-            save(steps.model, run.best_dir)
+            with steps.to_save():
+                save(steps.model, run.best_dir)
     elif progress.step > plan.warmup:
         progress.looks_without_gain += 1
 
@@ -162,7 +163,14 @@ def _keep(run: Run, steps: Steps, progress: Progress, main: bool) -> None:
     saved = run.checkpoints()
     if main and not (saved and saved[-1].step == progress.step and saved[-1].optimizer_path.is_file()):
         run.write_status(phase="Saving a checkpoint", step=progress.step)
-        checkpoints.write(run, steps.model, steps.optimizer, progress)
+        with steps.to_save():
+            checkpoints.write(
+                run,
+                steps.model,
+                optimizer=steps.optimizer,
+                learning=steps.learning(),
+                progress=progress,
+            )
         run.append_metrics({"step": progress.step, "event": "checkpoint", "text": "Checkpoint"})
 
 
@@ -170,7 +178,8 @@ def _finish(run: Run, steps: Steps, progress: Progress, ending: str) -> None:
     """Put the result in place: the best model by held-out loss when early stopping is on, else the last."""
     run.write_status(phase="Saving the encoder", step=progress.step)
     best = steps.config.early_stopping_patience and (run.best_dir / "encoder").is_dir()
-    save(load(run.best_dir) if best else steps.model, run.path)
+    with steps.to_save():
+        save(load(run.best_dir) if best else steps.model, run.path)
     text = (
         f"Kept the best model, of step {progress.best_step:,}" if best else f"Ended at step {progress.step:,}"
     )

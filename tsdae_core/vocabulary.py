@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 def always_needed(model: Any, *, counts_from_padding: bool) -> Tensor:
@@ -49,3 +52,39 @@ def keep_rows(model: Any, vocabulary: Tensor, by_token: set[int]) -> None:
             module.padding_idx = int(torch.searchsorted(vocabulary, module.padding_idx))
         if touched and isinstance(module, nn.Embedding):
             module.num_embeddings = len(vocabulary)
+
+
+@contextmanager
+def few_rows(embedding: nn.Module, ids: Tensor) -> Iterator[None]:
+    """Look words up in a copy of the rows that `ids` names; run forward and backward inside.
+
+    The gradient of a lookup is as large as the whole embedding and nearly all zero. TSDAE looks up twice and scores with
+    the same weight, so three such gradients would be made and added up in every step. Here the lookups' gradient has
+    `ids`' rows alone and is added to the embedding's at the end. The result is the same.
+
+    Args:
+        embedding: the word embedding; anything but a plain `nn.Embedding` that learns is left alone.
+        ids: every row that will be looked up, in any shape.
+    """
+    if type(embedding) is not nn.Embedding or not embedding.weight.requires_grad:
+        yield
+        return
+    used = torch.unique(ids)  # sorted
+    # in fp32, since a frequent token's gradient is a sum of many
+    rows = embedding.weight.detach()[used].float().requires_grad_()
+    padding = embedding.padding_idx
+    at = None if padding is None else (used == padding).nonzero().flatten().tolist()
+
+    def look_up(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        places = torch.searchsorted(used, inputs[0].contiguous())
+        return F.embedding(places, rows, padding_idx=at[0] if at else None).to(output.dtype)
+
+    hook = embedding.register_forward_hook(look_up)
+    try:
+        yield
+    finally:
+        hook.remove()
+    if rows.grad is not None:
+        if embedding.weight.grad is None:
+            embedding.weight.grad = torch.zeros_like(embedding.weight)
+        embedding.weight.grad.index_add_(0, used, rows.grad.to(embedding.weight.dtype))
