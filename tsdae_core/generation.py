@@ -35,7 +35,7 @@ def generate(
     end = suffix[0]
     for _ in range(limit + 1):
         states = model.decode(memory, ids)[:, -1]  # (B*K, H)
-        logs, tokens = _next(
+        logs, tokens = choosable(
             model, states
         )  # (B*K, V) log-probabilities and the token ids that they belong to
         logs = logs.masked_fill(done[:, None], -torch.inf)
@@ -59,7 +59,7 @@ def special(model: TSDAE) -> tuple[list[int], list[int]]:
     return special_tokens(model.tokenizer)
 
 
-def _next(model: TSDAE, states: Tensor) -> tuple[Tensor, Tensor]:
+def choosable(model: TSDAE, states: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probabilities (B, V) of the next token among those the model was trained to choose from, and their ids (V,)."""
     scores = model.scores(states).float()
     chosen = model.facts.vocabulary

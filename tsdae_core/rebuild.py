@@ -20,10 +20,12 @@ from tsdae_core import storage
 from tsdae_core.alignment import align, kept_share, recovered_share, tokens_json
 from tsdae_core.batches import Batch, build_cache, pad
 from tsdae_core.generation import generate, special
+from tsdae_core.glass import explained
 from tsdae_core.model import TSDAE
 from tsdae_core.noise import damage, generator
 from tsdae_core.pieces import pieces_of
 from tsdae_core.runs import Run
+from tsdae_core.sampling import sample
 
 
 def newest_model(run: Run) -> Path:
@@ -132,7 +134,9 @@ def rebuild(
     ratio: float = 0.6,
     seed: int = 0,
     num_beams: int = 1,
+    temperature: float = 0.0,
     deleted: Sequence[set[int]] | None = None,
+    explain: bool = False,
 ) -> list[dict[str, Any]]:
     """Damage sentences, encode what is left, and let the decoder rebuild them from the vector alone.
 
@@ -141,7 +145,9 @@ def rebuild(
         sentences: texts; blank ones are refused.
         noise, ratio, seed: the damage; the same seed damages the same sentences alike.
         num_beams: 1 writes greedily, more search.
+        temperature: above 0 the tokens are drawn by chance instead, see `sampling.sample`; the seed decides this, too.
         deleted: for each sentence the numbers of the words to leave out instead of random ones.
+        explain: also tell of each rebuilt token its probability "p" and what else was likely, "alt": [[text, p], ...].
 
     Returns:
         for each sentence a dict of original, damaged and rebuilt tokens (text "t", state "s", glued "g", word "w"),
@@ -160,13 +166,15 @@ def rebuild(
                             deleted=deleted[place] if deleted is not None else None)
             for place, text in enumerate(sentences)
         ]  # fmt: skip
-        return _rebuilt(model, damaged, num_beams)
+        return _rebuilt(model, damaged, num_beams, (temperature, seed), explain=explain)
     finally:
         model.train(training)
 
 
 @torch.inference_mode()
-def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[str, Any]]:
+def _rebuilt(
+    model: TSDAE, damaged: list[Damaged], num_beams: int, chance: tuple[float, int], *, explain: bool
+) -> list[dict[str, Any]]:
     prefix, suffix = special(model)
     pad_id = model.tokenizer.pad_token_id
     noisy, noisy_mask = pad([prefix + one.noisy + suffix for one in damaged], pad_id)
@@ -178,10 +186,17 @@ def _rebuilt(model: TSDAE, damaged: list[Damaged], num_beams: int) -> list[dict[
     vectors = model.encode(batch.noisy, batch.noisy_mask)
     losses = _losses(model, vectors, batch)
     longest = max(len(one.ids) for one in damaged)
-    written = generate(
-        model, vectors, num_beams=num_beams, max_tokens=min(model.facts.max_length, longest + 12)
-    )
-    return [_shown(model, one, ids, loss) for one, ids, loss in zip(damaged, written, losses, strict=True)]
+    most = min(model.facts.max_length, longest + 12)
+    if chance[0] > 0:
+        written = sample(model, vectors, temperature=chance[0], seed=chance[1], max_tokens=most)
+    else:
+        written = generate(model, vectors, num_beams=num_beams, max_tokens=most)
+    shown = [_shown(model, one, ids, loss) for one, ids, loss in zip(damaged, written, losses, strict=True)]
+    if explain:
+        for one, told in zip(shown, explained(model, vectors, written), strict=True):
+            for token, more in zip(one["rebuilt"], told, strict=True):
+                token |= more
+    return shown
 
 
 def _gone(one: Damaged) -> list[int]:
