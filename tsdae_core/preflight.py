@@ -17,7 +17,6 @@ import pyarrow as pa
 from tsdae_core import base_models
 from tsdae_core.config import PRESETS, TrainConfig
 from tsdae_core.plan import Plan
-from tsdae_core.refused import why_refused
 from tsdae_core.runs import Run, create_run, read_json, write_json
 
 FEWEST = 20
@@ -68,14 +67,15 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
         )
     try:
         base_models.resolve(config.base_model)
-        if not base_models.is_here(config.base_model):
-            infos.append(
-                f"{config.base_model} is not on this machine; it is fetched from the Hugging Face hub at the start."
-            )
+        refusal = base_models.why_not(config.base_model) or base_models.out_of_reach(config.base_model)
+        if refusal:
+            errors.append(refusal)
+        elif base_models.is_here(config.base_model):
+            warnings += _about_base(config)
         else:
-            refusal, found = _about_base(config)
-            errors += refusal
-            warnings += found
+            infos.append(
+                f"{config.base_model} is not on this machine; it is downloaded from the Hugging Face hub at the start."
+            )
     except ValueError as error:
         errors.append(str(error))
     if count >= FEWEST:
@@ -104,11 +104,9 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
     )
 
 
-def _about_base(config: TrainConfig) -> tuple[list[str], list[str]]:
-    """Errors and warnings that need the base model's description, which lies on this machine."""
+def _about_base(config: TrainConfig) -> list[str]:
+    """Warnings that need the base model's description, which lies on this machine."""
     facts = base_models.describe_base(config.base_model)
-    if reason := why_refused(facts.model_type):
-        return [f"{config.base_model} is a {facts.model_type} model, which TSDAE cannot train: {reason}."], []
     found = []
     if facts.is_sentence_encoder and not config.decoder_warmup_steps:
         found.append(
@@ -121,7 +119,7 @@ def _about_base(config: TrainConfig) -> tuple[list[str], list[str]]:
         )
     if config.layers > (facts.layers or config.layers):
         found.append(f"The base has {facts.layers} layers; keeping {config.layers} is not possible.")
-    return [], found
+    return found
 
 
 def measure(config: TrainConfig, corpus: pa.Table, *, timeout: float = 300.0) -> Estimate:

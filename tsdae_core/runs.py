@@ -1,4 +1,4 @@
-"""A run is a folder. This module is the only one that knows the file names inside it.
+"""A run is a folder. This module is the only one that knows the file names inside it, but for those of every job (jobs.py).
 
 A training process and the page have nothing in common but this folder: every file has one writer, every reader
 tolerates a writer that was killed in the middle of a line.
@@ -7,109 +7,45 @@ tolerates a writer that was killed in the middle of a line.
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tsdae_core.config import TrainConfig, checked
+from tsdae_core.jobs import ACTIVE, Job
+from tsdae_core.records import (
+    append_line,
+    new_folder,
+    put_in_place,
+    read_json,
+    read_lines,
+    write_json,
+    write_text,
+)
 
-ACTIVE = ("queued", "starting", "running", "stopping")
-"""States in which a process works or is about to."""
-
-FINISHED = ("finished", "stopped")
-"""States that leave a usable result."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """Anything that a detached process does in a folder of its own: a training run, a map."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def log_path(self) -> Path:
-        """Standard output and standard error of the process; never a pipe, which dies with its reader."""
-        return self.path / "log.txt"
-
-    def log_tail(self, lines: int = 40) -> str:
-        """The last lines of the log, undecodable bytes replaced; empty when there is none."""
-        try:
-            with self.log_path.open("rb") as file:
-                file.seek(max(0, self.log_path.stat().st_size - 400 * lines))
-                return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-lines:])
-        except FileNotFoundError:
-            return ""
-
-    def write_process(self, pid: int, command: list[str]) -> None:
-        """Remember which process works here. The birth time tells it from a later process with the same number."""
-        try:
-            born = psutil.Process(pid).create_time()
-        except psutil.NoSuchProcess:
-            born = 0.0
-        write_json(self.path / "process.json", {"pid": pid, "born": born, "command": command})
-
-    def process(self) -> psutil.Process | None:
-        """The living process of this job, or None. A zombie does not live."""
-        said = read_json(self.path / "process.json")
-        try:
-            process = psutil.Process(said["pid"])
-            if abs(process.create_time() - said["born"]) > 1 or process.status() == psutil.STATUS_ZOMBIE:
-                return None
-            return process
-        except (KeyError, TypeError, ValueError, psutil.Error):
-            return None
-
-    def write_status(self, **changes: Any) -> None:
-        """Merge `changes` into the status; only the job's own process, or who starts it, may call this."""
-        write_json(
-            self.path / "status.json",
-            read_json(self.path / "status.json") | changes | {"updated": time.time()},
-        )
-
-    def status(self) -> dict[str, Any]:
-        """What the job last said, corrected by whether its process lives.
-
-        Returns:
-            At least `state`: "new", "starting", "running", "stopping", "finished", "stopped", "failed" or "crashed".
-        """
-        alive = self.process() is not None  # asked before the status is read: a last word may come in between
-        said = {"state": "new"} | read_json(self.path / "status.json")
-        if said["state"] in ACTIVE and said["state"] != "queued" and not alive:
-            just_started = said["state"] == "starting" and time.time() - said.get("updated", 0.0) < 2
-            if not just_started:  # the starter writes the status first and the process number a moment later
-                said["state"] = "crashed"
-        elif said["state"] == "running" and self.stop_requested():
-            said["state"] = "stopping"
-        return said
-
-    @property
-    def state(self) -> str:
-        return str(self.status()["state"])
-
-    def request_stop(self) -> None:
-        """Ask the process to save and end."""
-        (self.path / "stop").touch()
-
-    def stop_requested(self) -> bool:
-        return (self.path / "stop").exists()
-
-    def clear_stop(self) -> None:
-        (self.path / "stop").unlink(missing_ok=True)
+__all__ = [
+    "ACTIVE",
+    "Checkpoint",
+    "Job",
+    "Run",
+    "create_run",
+    "delete_run",
+    "find_run",
+    "list_runs",
+    "new_folder",
+    "put_in_place",
+    "read_json",
+    "safe_name",
+    "write_json",
+]
 
 
 @dataclass(frozen=True)
@@ -297,82 +233,3 @@ def delete_run(run: Run) -> None:
     if run.process() is not None:
         raise ValueError(f"{run.name} is still running; stop it first")
     shutil.rmtree(run.path)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty when the file is missing or torn."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def write_text(path: Path, text: str) -> None:
-    """Readers see the old file or the new one, never half of one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
-
-
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """`write_text` for an object."""
-    write_text(path, json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def append_line(path: Path, row: dict[str, Any]) -> None:
-    """Add one JSON line in a single write."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def read_lines(path: Path, offset: int = 0, *, limit: int = -1) -> tuple[list[dict[str, Any]], int]:
-    """JSON lines from byte `offset` on, and the next offset. A last line without its newline is left for later.
-
-    An offset behind the end belongs to a file that has been cut since: reading starts over, and the next offset is
-    smaller than the one given. With a `limit` at most that many bytes are read.
-    """
-    try:
-        with path.open("rb") as file:
-            offset = 0 if offset > os.fstat(file.fileno()).st_size else offset
-            file.seek(offset)
-            data = file.read(limit)
-    except FileNotFoundError:
-        return [], 0
-    whole = data[: data.rfind(b"\n") + 1]
-    return list(_rows(whole)), offset + len(whole)
-
-
-def _rows(data: bytes) -> Iterator[dict[str, Any]]:
-    lines = data.splitlines()
-    try:  # one call for all lines takes a third of the time, which a million rows make felt
-        rows = json.loads(b"[" + b",".join(lines) + b"]")
-        if len(rows) == len(lines):
-            yield from (row for row in rows if isinstance(row, dict))
-            return
-    except ValueError:
-        pass
-    for line in lines:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue  # a writer was killed inside this line, and a later one went on behind it
-        if isinstance(row, dict):
-            yield row
-
-
-def new_folder(target: Path) -> Path:
-    """An empty hidden folder beside `target`, to be filled and handed to `put_in_place`."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
-    temporary.mkdir()
-    return temporary
-
-
-def put_in_place(temporary: Path, target: Path) -> None:
-    """Rename a filled folder to its final name, replacing an older one; a crash leaves one of the two whole."""
-    old = target.parent / f".{target.name}.old-{secrets.token_hex(6)}"
-    if target.exists():
-        target.rename(old)
-    temporary.rename(target)
-    shutil.rmtree(old, ignore_errors=True)

@@ -82,19 +82,14 @@ def base_choices(*, ask_hub: bool = False) -> list[tuple[str, str]]:
     return [(one.name if one.here else f"{one.name} (not on this machine)", one.name) for one in models]
 
 
-def out_of_reach(name: str) -> str:
-    """Why a base model cannot be had now; "" when it can. Asks the hub only for a model that is not here."""
-    if base_models.is_here(name) or base_models.hub_reachable():
-        return ""
-    return f"{name} is not on this machine, and the Hugging Face hub cannot be reached; choose another base model."
-
-
 def about_base(name: str) -> str:
     """A word on a base model, and whether it is here or can be had. Asks the hub only for one that is not here."""
     name = (name or "").strip()
     word = base_models.KNOWN.get(name, "")
     try:
         base_models.resolve(name)
+        if refusal := base_models.why_not(name):
+            return refusal
         if base_models.is_here(name):
             return word or "On this machine."
     except ValueError as error:

@@ -105,9 +105,6 @@ def judge(
     if draft is None:
         return said([("info", NO_TEXT)], None, off=NO_TEXT), gr.Button(interactive=False), fold
     found = [(one.level, forms.plain(one.text)) for one in preflight.check(config, table)]
-    far = forms.out_of_reach(config.base_model) if not any(level == "error" for level, _ in found) else ""
-    if far:
-        found = [("error", far), *(one for one in found if not one[1].startswith(config.base_model))]
     off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
         config, preset, draft.path, name=safe_name(name or ""), workspace=shell.workspace
