@@ -19,10 +19,13 @@ const spoken = (state) => {
   return words;
 };
 
+const percentOf = (share) => (share < 0.001 ? "< 0.1 %" : `${Number((100 * share).toPrecision(share > 0.1 ? 3 : 2))} %`);
+
 /* One token: its state as class and, for those who do not see it, as a word. */
 function token(one) {
   const word = make("span", `tok tok-${one.s}`, one.t);
   if (SPOKEN[one.s]) word.prepend(spoken(one.s));
+  if (one.alt) word.title = [`probability ${percentOf(one.p)}`, "likeliest here:", ...one.alt.map(([text, p]) => `${percentOf(p)}  ${text}`)].join("\n");
   return word;
 }
 

@@ -12,8 +12,8 @@ import numpy as np
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.indexes import comparing
-from tsdae_core.ui.rebuild import has_model
-from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.rebuild_models import has_model
+from tsdae_core.ui.shell import FOLLOW, Shell
 
 PAGE = 20
 """Sentences handed out at once."""
@@ -29,7 +29,7 @@ def build(shell: Shell) -> gr.HTML:
         value = {"run": name or "", "states": states_of(shell.workspace, name)}
         return gr.skip() if value == shown else value
 
-    gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], view, **QUIET)
+    gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], view, **FOLLOW)
     return view
 
 

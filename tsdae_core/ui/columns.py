@@ -10,7 +10,7 @@ from typing import Any
 from tsdae_core.base_models import known_models
 from tsdae_core.runs import Run, find_run, list_runs
 from tsdae_core.ui.indexes import WORDS, opening
-from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
 HITS = 10

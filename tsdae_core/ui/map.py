@@ -10,7 +10,7 @@ from tsdae_core import launch
 from tsdae_core.runs import find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.map_feeds import feeds, job_of, systems_of_run
-from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
 PARTS = ("dom", "map_plot", "map_side")
@@ -48,7 +48,7 @@ def build(shell: Shell) -> None:
     def on_stop(name: str) -> dict[str, Any]:
         return told(name, stop(shell, name))
 
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, go], **QUIET)
+    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, go], **FOLLOW)
     go.click(on_draw, shell.picker, view, **QUIET)
     view.map_stop(on_stop, shell.picker, view, **QUIET)
 

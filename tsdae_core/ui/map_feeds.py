@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsdae_core.runs import Job, Run, find_run
-from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000

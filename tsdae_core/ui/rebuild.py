@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import random
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from tsdae_core.config import describe
-from tsdae_core.plan import Plan, split_corpus
-from tsdae_core.runs import ACTIVE, Run, find_run
+from tsdae_core.runs import ACTIVE, find_run
+from tsdae_core.ui import lab
 from tsdae_core.ui.components import component
-from tsdae_core.ui.shell import Shell
+from tsdae_core.ui.rebuild_models import LONGEST, NEWEST, has_model, model_choices, no_model, pick_sentence
+from tsdae_core.ui.shell import FOLLOW, Shell
 from tsdae_core.ui.warm import heavy
 
-NEWEST = 0  # in the model field; no checkpoint has this step
-LONGEST = 5000  # characters of a sentence
+WAYS = [("likeliest word each time", "greedy"), ("search with beams", "beams"), ("by chance", "chance")]
+"""How the decoder writes."""
 
 
 def build(shell: Shell) -> None:
@@ -41,25 +41,39 @@ def build(shell: Shell) -> None:
                 0, 1, value=0.6, step=0.05, label="Words affected", info="Share of the words that is damaged"
             )
             reroll = gr.Button("Damage other words", size="sm", elem_id="rebuild-reroll")
-            with gr.Accordion("Seed, beams and model", open=False, elem_id="rebuild-more"):
+            with gr.Accordion("Seed, way of writing and model", open=False, elem_id="rebuild-more"):
                 seed = gr.Number(0, label="Seed", precision=0, minimum=0, info="Decides which words are hit")
+                way = gr.Radio(WAYS, value="greedy", label="How the decoder writes", elem_id="rebuild-way")
                 beams = gr.Slider(
-                    1,
-                    8,
+                    2, 8, value=4, step=1, label="Beams", visible=False, info="More find a likelier sentence"
+                )
+                warmth = gr.Slider(
+                    0.1,
+                    2,
                     value=1,
-                    step=1,
-                    label="Beams",
-                    info="1 writes greedily, more search for a likelier sentence",
+                    step=0.1,
+                    label="Temperature",
+                    visible=False,
+                    info="Above 1 bolder, below 1 more careful; the seed decides the draw",
                 )
                 step = gr.Dropdown([("newest", NEWEST)], value=NEWEST, label="Model", elem_id="rebuild-step")
-        with gr.Column(scale=3, min_width=320):
-            view = component(
-                "tokens",
-                say("Choose a run above, or start one."),
-                uses=["dom", "words"],
-                elem_id="rebuild-view",
-            )
-    choices = [noise, ratio, seed, beams, step]
+        with gr.Column(scale=3, min_width=320), gr.Tabs(elem_id="rebuild-parts"):
+            with gr.Tab("One sentence"):
+                view = component(
+                    "tokens",
+                    say("Choose a run above, or start one."),
+                    uses=["dom", "words"],
+                    elem_id="rebuild-view",
+                )
+                functions = lab.feeds(shell.workspace)
+                views = [_view("inside", functions)]
+            with gr.Tab("Through training"):
+                views.append(_view("through", functions))
+            with gr.Tab("Between two sentences"):
+                views.append(_view("between", functions))
+            with gr.Tab("Many at once"):
+                views.append(_view("many", functions))
+    choices = [noise, ratio, seed, way, beams, warmth, step]
 
     def on_run(shown: Any, name: str) -> tuple[Any, ...]:
         if name and (shown or {}).get("run") == name:  # the picker only learned a new state of the same run
@@ -86,25 +100,64 @@ def build(shell: Shell) -> None:
         sentence = shown["sentence"]["source"] if is_shown(shown) else ""
         return rebuilt(shell.workspace, name, sentence, *values, deleted=event._data.get("deleted"))
 
+    def on_settings(shown: Any, name: str, text: str, *values: Any) -> list[Any]:
+        told = settings_of(shown, name, text, *values)
+        return [told] * len(views)
+
+    def on_way(way: str) -> tuple[gr.Slider, gr.Slider]:
+        return gr.Slider(visible=way == "beams"), gr.Slider(visible=way == "chance")
+
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     asked = {"api_visibility": "private", "show_progress": "minimal", "trigger_mode": "always_last"}
     given = [shell.picker, text, *choices]
     gr.on(
-        [shell.picker.change, shell.app.load], on_run, [view, shell.picker], [text, step, view, go], **quiet
+        [shell.picker.change, shell.app.load], on_run, [view, shell.picker], [text, step, view, go], **FOLLOW
     )
     shell.tabs.select(on_open, [view, *given], [view, step, go], **quiet)
     another.click(on_another, shell.picker, text, **quiet).then(on_rebuild, given, view, **asked)
     reroll.click(lambda: random.randrange(10_000), None, seed, **quiet).then(on_rebuild, given, view, **asked)
     gr.on([go.click, text.submit], on_rebuild, given, view, **asked)
     gr.on(
-        [noise.input, ratio.release, seed.submit, beams.release, step.input],
+        [noise.input, ratio.release, seed.submit, way.input, beams.release, warmth.release, step.input],
         on_choice,
         [view, *given],
         view,
         **asked,
     )
     step.focus(lambda name: model_choices(shell.workspace, name), shell.picker, step, **quiet)
+    way.change(on_way, way, [beams, warmth], **quiet)
+    gr.on(
+        [view.change, text.change, shell.picker.change, *(one.change for one in choices)],
+        on_settings,
+        [view, *given],
+        views,
+        **quiet,
+        trigger_mode="always_last",
+    )
     view.toggle(on_word, [view, shell.picker, *choices], view, **asked)
+
+
+def _view(name: str, functions: list[Any]) -> gr.HTML:
+    """A view that asks for itself, of the run and the settings that it is told."""
+    return component(
+        name, {"run": ""}, uses=["dom", "words", "lab"], server_functions=functions, elem_id=f"rebuild-{name}"
+    )
+
+
+def settings_of(shown: Any, name: str, text: str, *values: Any) -> dict[str, Any]:
+    """What the other views work with: the run, the sentence typed and the one that is shown, and how it is damaged."""
+    noise, ratio, seed, _, _, _, step = values
+    here = is_shown(shown) and shown.get("run") == name
+    return {
+        "run": name or "",
+        "text": (text or "").strip(),
+        "shown": shown["sentence"]["source"] if here else "",
+        "deleted": shown.get("by_hand") if here else None,
+        "noise": noise,
+        "ratio": ratio,
+        "seed": seed or 0,
+        "step": step or 0,
+    }
 
 
 def say(message: str, run: str = "") -> dict[str, Any]:
@@ -124,7 +177,9 @@ def rebuilt(
     noise: str,
     ratio: float,
     seed: float | None,
+    way: str,
     beams: float,
+    warmth: float,
     step: int | None,
     *,
     deleted: list[int] | None = None,
@@ -147,32 +202,17 @@ def rebuilt(
             noise=noise,
             ratio=ratio,
             seed=int(seed or 0),
-            num_beams=int(beams),
+            num_beams=int(beams) if way == "beams" else 1,
+            temperature=float(warmth) if way == "chance" else 0.0,
             deleted=by_hand,
+            explain=True,
         )
     except ValueError as error:
         return say(str(error), name)
     folder = core.newest_model(run) if not step else run.checkpoint(step).path
     which = "its final model" if folder == run.path else f"its checkpoint at step {folder.name[5:]}"
-    return {"sentence": sentence, "message": "", "note": f"Rebuilt by {run.name}, {which}.", "run": name}
-
-
-def has_model(run: Run) -> bool:
-    return run.encoder_dir.is_dir() or bool(run.checkpoints())
-
-
-def no_model(run: Run) -> str:
-    """Why there is nothing to rebuild with, and when there will be."""
-    said = run.status()
-    if said["state"] not in (*ACTIVE, "new"):
-        return f"{run.name} has no model: it ended before its first checkpoint. Its log says why."
-    first = Plan.of(run.config(), len(_places(run)[0])).checkpoint_every
-    if said["state"] == "new":
-        return f"{run.name} has not been started. Its first checkpoint will come at step {first:,}."
-    return (
-        f"The first checkpoint comes at step {first:,}; the run is at step {said.get('step') or 0:,}. "
-        "From then on a sentence can be rebuilt here."
-    )
+    shown = {"sentence": sentence, "message": "", "note": f"Rebuilt by {run.name}, {which}.", "run": name}
+    return shown | {"by_hand": deleted}
 
 
 def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:
@@ -187,34 +227,3 @@ def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:
         return say(str(error)), gr.Button(interactive=False)
     message = "Press Rebuild, or type a sentence of your own and press Enter."
     return say(message, name), gr.Button(interactive=True)
-
-
-def model_choices(workspace: Path, name: str) -> gr.Dropdown:
-    """The run's models: the newest, which follows a run that goes on, and every checkpoint."""
-    try:
-        steps = [checkpoint.step for checkpoint in find_run(workspace, name).checkpoints()] if name else []
-    except ValueError:
-        steps = []
-    return gr.Dropdown(choices=[("newest", NEWEST), *((f"step {step:,}", step) for step in reversed(steps))])
-
-
-def pick_sentence(workspace: Path, name: str) -> str:
-    """A random held-out sentence of the run's corpus, or any of it when none is held out; "" without a run."""
-    try:
-        run = find_run(workspace, name)
-        train, held_out = _places(run)
-        return str(run.corpus()["sentence"][random.choice(held_out or train)])
-    except (ValueError, OSError, IndexError):
-        return ""
-
-
-def _places(run: Run) -> tuple[list[int], list[int]]:
-    """Row numbers of the training and the held-out sentences; a corpus never changes, so they are found once."""
-    return _split(run.corpus_path, run.config().model_dump_json())
-
-
-@lru_cache(maxsize=4)
-def _split(corpus: Path, settings: str) -> tuple[list[int], list[int]]:
-    run = Run(corpus.parent)
-    train, held_out = split_corpus(range(run.corpus().num_rows), run.config())  # type: ignore[arg-type]
-    return train, held_out  # type: ignore[return-value]

@@ -12,8 +12,8 @@ from tsdae_core.runs import find_run
 from tsdae_core.ui import changes
 from tsdae_core.ui.columns import LONGEST, NO_RUN, found, other_encoders, say
 from tsdae_core.ui.components import component
-from tsdae_core.ui.rebuild import has_model, pick_sentence
-from tsdae_core.ui.shell import QUIET, Shell
+from tsdae_core.ui.rebuild_models import has_model, pick_sentence
+from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 
 READY = (
     "The ten nearest sentences of your text are listed here: by the trained encoder, by its untrained base, and by the words "
@@ -98,7 +98,7 @@ def build(shell: Shell) -> None:
     also.focus(
         lambda name: gr.Dropdown(choices=other_encoders(shell.workspace, name)), shell.picker, also, **QUIET
     )
-    gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], [view, label, also], **QUIET)
+    gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], [view, label, also], **FOLLOW)
 
 
 def label_choices(workspace: Path, name: str) -> gr.Dropdown:

@@ -14,6 +14,10 @@ QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 LIGHT: dict[str, Any] = QUIET | {"queue": False}
 """Options of events that answer so fast, or come so often, that they need no place in the queue."""
 
+FOLLOW: dict[str, Any] = QUIET | {"trigger_mode": "always_last"}
+"""Options of events that follow the run picker and the page's load: one that comes while another is on its way waits for
+its answer, and sees it."""
+
 
 class Picker(gr.Dropdown):
     """A dropdown whose value is taken as the browser sends it.
