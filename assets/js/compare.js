@@ -160,11 +160,12 @@ function draw(facts) {
 function grid() {
   const made = make("table", "compare-table");
   const head = make("tr");
+  const single = table.columns.every((one) => one.task === table.columns[0].task); // the verdict and the notes name it
   head.append(make("th", "", "System"));
   for (const column of table.columns) {
     const cell = make("th", "compare-number");
     cell.append(inDirection(make("span", "", column.metric || column.task)));
-    if (column.metric) cell.append(inDirection(make("small", "", column.task)));
+    if (column.metric && !single) cell.append(inDirection(make("small", "", column.task)));
     head.append(cell);
   }
   const times = make("th", "compare-number", "Seconds");
@@ -215,7 +216,7 @@ function bars() {
     x: plain,
     y: row.cells.map((cell) => cell.mean),
     error_y: { type: "data", array: row.cells.map((cell) => cell.deviation || 0), visible: row.cells.some((cell) => cell.deviation), color: look.text, thickness: 1 },
-    marker: { color: colour(row, place, look), pattern: { shape: PATTERNS[place % PATTERNS.length], fgcolor: look.text, fgopacity: 0.35, size: 7 } },
+    marker: { color: colour(row, place, look), pattern: { shape: PATTERNS[place % PATTERNS.length], fillmode: "overlay", fgcolor: look.text, fgopacity: 0.3, size: 7 } },
     text: row.cells.map((cell) => (cell.mean === null || narrow ? "" : cell.mean.toFixed(1))),
     textposition: "outside",
     textfont: { size: 11, color: look.text },

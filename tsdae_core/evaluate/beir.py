@@ -72,7 +72,7 @@ def _qrels(folder: Path) -> Iterator[tuple[int, str, str, float]]:
         )
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         cells = line.split("\t")
-        if not line.strip() or (number == 1 and not _is_grade(cells[-1])):
+        if not line.strip() or (number == 1 and len(cells) > 2 and not _is_grade(cells[-1])):
             continue
         if len(cells) == 4:  # trec_eval's own layout has an unused second column
             cells = [cells[0], cells[2], cells[3]]

@@ -47,13 +47,15 @@ class Labelled:
     def run(self, system: System, *, progress: Progress | None = None) -> Outcome:
         gold = np.unique(self.labels, return_inverse=True)[1]
         index = system.index(self.texts, progress=progress)
-        metrics: dict[str, tuple[Part, ...]] = {"kNN": (Part.mean(nearest_right(index, self.texts, gold)),)}
+        metrics: dict[str, tuple[Part, ...]] = {
+            "kNN accuracy": (Part.mean(nearest_right(index, self.texts, gold)),)
+        }
         vectors = system.vectors(self.texts)
         if vectors is not None:
             vectors = unit(vectors)
-            metrics["probe"] = (Part.mean(probe_right(vectors, gold)),)
+            metrics["Linear probe"] = (Part.mean(probe_right(vectors, gold)),)
             metrics["V-measure"] = (Part("v_measure", groups(vectors, int(gold.max()) + 1), gold),)
-        return Outcome(metrics | {"label MAP": (Part.mean(same_label(index, self.texts, gold)),)})
+        return Outcome(metrics | {"Same-label MAP": (Part.mean(same_label(index, self.texts, gold)),)})
 
 
 def nearest_right(index: Index, texts: Sequence[str], gold: np.ndarray) -> np.ndarray:

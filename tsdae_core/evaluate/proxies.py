@@ -51,8 +51,12 @@ def damaged(
 
 def _damage(text: str, noise: str, ratio: float, seed: int, *, index: int) -> str:
     tokens = damage_text(text, noise=noise, ratio=ratio, seed=seed, index=index)
-    left = [token for token in tokens if token["s"] != "deleted"]
-    return "".join(("" if token["g"] else " ") + token["t"] for token in left).strip()
+    words, gone = "", True  # a sign is glued to the word before it only if that word is still there
+    for token in tokens:
+        if token["s"] != "deleted":
+            words += ("" if token["g"] and not gone else " ") + token["t"]
+        gone = token["s"] == "deleted"
+    return words.strip()
 
 
 def halves(documents: Sequence[Sequence[str]], *, name: str, what: str = "documents") -> Twins:

@@ -6,7 +6,7 @@ Legend: N documents, Q queries, H vector size, k nearest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,9 @@ from tsdae_core.lexical import BM25
 from tsdae_core.runs import find_run, list_runs
 
 Progress = Callable[[int, int], None]
+
+MOST_KEPT = 100_000
+"""Vectors that a system remembers."""
 
 
 class Index(Protocol):
@@ -51,12 +54,19 @@ class VectorSystem:
 
     name: str
     encode: Callable[[Sequence[str], Progress | None], np.ndarray]
+    kept: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def vectors(self, texts: Sequence[str], *, progress: Progress | None = None) -> np.ndarray:
-        """Every different text is encoded once."""
-        unique = list(dict.fromkeys(texts))
-        place = {text: row for row, text in enumerate(unique)}
-        return self.encode(unique, progress)[[place[text] for text in texts]]
+        """(N, H); a text is encoded once, for a task asks for it several times."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.kept]
+        if len(self.kept) + len(new) > MOST_KEPT:
+            self.kept.clear()
+            new = list(dict.fromkeys(texts))
+        fresh = dict(zip(new, self.encode(new, progress), strict=True)) if new else {}
+        if len(new) <= MOST_KEPT:
+            self.kept.update(fresh)
+            fresh = self.kept
+        return np.stack([fresh[text] for text in texts])
 
     def index(self, documents: Sequence[str], *, progress: Progress | None = None) -> VectorIndex:
         return VectorIndex(self, unit(self.vectors(documents, progress=progress)))

@@ -221,13 +221,12 @@ def verdict(table: Table) -> str:
     what = f"{column.metric} {best.cells[0].mean:.1f}"
     where = f"on {column.task}"
     if best is table.rows[0]:
-        close = [row.label for row in ranked if row is not best and not row.cells[0].differs]
-        tail = f", but {_list(close)} may be just as good" if close else ""
-        return f"{best.label} is best {where} ({what}); nothing here beats it{tail}."
+        second = max((row for row in ranked if row is not best), key=lambda row: row.cells[0].mean or 0.0)
+        behind = (first.mean or 0.0) - (second.cells[0].mean or 0.0)
+        sure = "more than chance" if second.cells[0].differs else "which may be chance"
+        return (
+            f"{best.label} is best {where} ({what}); {second.label} comes next, {behind:.1f} below, {sure}."
+        )
     gain = (best.cells[0].mean or 0.0) - first.mean
     sure = "more than chance" if best.cells[0].differs else "which may be chance"
     return f"{best.label} is best {where} ({what}): {gain:.1f} above {table.rows[0].label}, {sure}."
-
-
-def _list(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
