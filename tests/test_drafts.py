@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tsdae_core.runs import list_runs
-from tsdae_core.ui.drafts import DAYS, find_draft, save_draft
+from tsdae_core.ui.drafts import DAYS, find_draft, keep_source, save_draft
 
 TABLE = pa.table({"sentence": ["a b", "c d"], "line": pa.array([1, 2], pa.int64()), "label": ["x", "y"]})
 
@@ -47,3 +47,20 @@ def test_drafts_nobody_used_for_two_weeks_are_removed(tmp_path: Path):
     save_draft(tmp_path, TABLE, title="new")
     assert find_draft(tmp_path, old.key) is None
     assert find_draft(tmp_path, recent.key) == recent
+
+
+def test_what_was_uploaded_is_kept_with_the_draft_and_for_as_long(tmp_path: Path):
+    file = tmp_path / "my table.csv"
+    file.write_text("a,b\n1,2\n")
+    source = keep_source(tmp_path / "work", file)
+    file.unlink()
+    first = save_draft(tmp_path / "work", TABLE, title="t", reading={"door": "file"}, source=source)
+    long_ago = time.time() - (DAYS + 1) * 86_400
+    os.utime(source, (long_ago, long_ago))
+    second = save_draft(tmp_path / "work", TABLE, title="t", source=keep_source(tmp_path / "work", source))
+    save_draft(tmp_path / "work", TABLE, title="other")
+    for key in (first.key, second.key):
+        found = find_draft(tmp_path / "work", key)
+        assert found is not None and found.source == source
+    assert source.suffix == ".csv" and source.read_text() == "a,b\n1,2\n"
+    assert find_draft(tmp_path / "work", first.key).reading == {"door": "file"}  # type: ignore[union-attr]

@@ -91,3 +91,40 @@ def test_a_file_that_cannot_be_read_offers_no_columns(tmp_path: Path):
     (tmp_path / "x.parquet").write_bytes(b"PAR1 torn")
     assert doors.columns(str(tmp_path / "x.parquet")) == ([], None, doors.NO_LABEL)
     assert doors.columns(None) == ([], None, doors.NO_LABEL)
+
+
+def test_a_file_is_read_again_in_another_way_when_only_its_draft_is_left(tmp_path: Path):
+    file = tmp_path / "mine.csv"
+    rows = [f"{text},title {number} of it" for number, text in enumerate(make_sentences(30))]
+    file.write_text("body,title\n" + "\n".join(rows), encoding="utf-8")
+    first = doors.enter(tmp_path / "runs", replace(WISH, path=str(file), column="body"))
+    file.unlink()
+    before = find_draft(tmp_path / "runs", first.key)
+    assert doors.can_read_again(before)
+    again = doors.enter(tmp_path / "runs", replace(WISH, door="", column="title"), before=before)
+    assert again.title == "mine.csv"
+    assert again.table()["sentence"].to_pylist()[0] == "title 0 of it"
+    assert again.reading["column"] == "title"
+
+
+def test_pasted_text_is_read_again_and_an_example_is_not(tmp_path: Path):
+    first = doors.enter(tmp_path, replace(WISH, door="text", text="One two. Three four.\nFive six."))
+    before = find_draft(tmp_path, first.key)
+    again = doors.enter(tmp_path, replace(WISH, door="", split=True), before=before)
+    assert again.table()["sentence"].to_pylist() == ["One two.", "Three four.", "Five six."]
+    example = doors.enter(tmp_path, replace(WISH, door="example"))
+    assert not doors.can_read_again(example) and not doors.can_read_again(None)
+
+
+def test_tokens_are_counted_by_the_chosen_base_and_by_the_bundled_one_when_that_is_not_here(
+    tmp_path: Path, tiny_model_folder: Path
+):
+    draft = doors.enter(tmp_path, replace(WISH, door="text", text="\n".join(["boat xylophone"] * 3)))
+    own = texts.lengths_of(draft, 128, str(tiny_model_folder))
+    assert f"the tokenizer of {tiny_model_folder.name}." in own["note"]
+    missing = texts.lengths_of(draft, 128, "somebody/some-model")
+    assert (
+        "all-MiniLM-L6-v2" in missing["note"]
+        and "somebody/some-model is not on this machine" in missing["note"]
+    )
+    assert own["text"] != missing["text"]  # the tiny vocabulary spells the long word out

@@ -100,7 +100,7 @@ def test_a_preset_keeps_the_base_model_chosen_by_hand() -> None:
 
 def test_errors_speak_of_the_labels_on_the_page() -> None:
     with pytest.raises(ValueError) as caught:
-        checked(quick() | {"max_steps": 60})
+        checked(quick() | {"max_steps": 60, "decoder_warmup_steps": 250})
     assert forms.plain(str(caught.value)) == "'Decoder first' must be smaller than 'Steps' (60); got 250"
     assert forms.plain("bert-base-uncased is not here") == "bert-base-uncased is not here"
 

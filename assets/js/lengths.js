@@ -1,6 +1,6 @@
 /* How long the sentences are in tokens, and how many of them a limit cuts off.
 
-   props.value is {counts: [sentences per bin], width: tokens per bin, limit: tokens, text: one sentence, more: bool}. The
+   props.value is {counts: [sentences per bin], width: tokens per bin, limit: tokens, text: one sentence, note: whose tokens, more: bool}. The
    last bin also holds all longer ones when `more` is true. Drawn as SVG: a dozen bars need no library. */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -14,7 +14,8 @@ const shape = (tag, values, text) => {
 const said = make("p", "lengths-text");
 const stage = make("div", "lengths-stage");
 const frame = make("section", "lengths");
-frame.append(said, stage);
+const note = make("p", "lengths-text lengths-note");
+frame.append(said, stage, note);
 element.replaceChildren(frame);
 
 const HEIGHT = 132;
@@ -68,6 +69,7 @@ let drawnWidth = 0;
 function draw() {
   const value = props.value || {};
   said.textContent = value.text || "Measuring the sentences …";
+  note.textContent = value.note || "";
   stage.hidden = !value.counts?.length;
   if (stage.hidden) return;
   const width = stage.clientWidth;

@@ -78,6 +78,32 @@ def test_a_reload_and_a_second_browser_show_the_same_text(
     assert "40 sentences from lines.txt" in other.inner_text("#data-report")
 
 
+def test_after_a_reload_another_column_is_chosen_without_a_new_upload(page: Any, tmp_path: Path):
+    file = tmp_path / "table.csv"
+    rows = [f"{text},short title {number}" for number, text in enumerate(make_sentences(40))]
+    file.write_text("body,title\n" + "\n".join(rows), encoding="utf-8")
+    load(page, file)
+    before = draft_key(page)
+    file.unlink()
+    page.reload()
+    column = page.locator("#data-column input")
+    page.wait_for_function("document.querySelector('#data-column input')?.value === 'body'")
+    column.click()
+    page.get_by_role("option", name="title").click()
+    page.wait_for_function("before => !location.search.includes(before)", arg=before)
+    page.wait_for_function("document.querySelector('#data-damaged ol').textContent.includes('short')")
+    assert "40 sentences from table.csv" in page.inner_text("#data-report")
+
+
+def test_how_a_text_is_read_is_offered_only_where_it_matters(page: Any):
+    reading = page.locator("#data-reading")
+    reading.wait_for(state="visible")
+    page.get_by_role("tab", name="Example").click()
+    reading.wait_for(state="hidden")
+    page.get_by_role("tab", name="Paste text").click()
+    reading.wait_for(state="visible")
+
+
 def test_pasted_hostile_text_is_shown_as_text(page: Any):
     page.get_by_role("tab", name="Paste text").click()
     page.fill("#data-text textarea", "\n".join([HOSTILE, *make_sentences(30)]))

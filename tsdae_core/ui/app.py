@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from tsdae_core.config import PRESETS, TrainConfig
 from tsdae_core.ui import compare, data, header, rebuild, search, train
 from tsdae_core.ui import map as map_tab
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
@@ -53,9 +54,10 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
             )
             facts = component("header", {}, uses=["dom"], elem_id="facts", min_width=200)
         draft = gr.BrowserState("", storage_key="tsdae-draft", secret="tsdae-draft")
+        base = gr.State(TrainConfig.from_preset(next(iter(PRESETS))).base_model)
         with gr.Tabs(elem_id="tabs") as tabs:
             places = {name: gr.Tab(name, id=name.lower()) for name in TABS}
-        shell = Shell(app, workspace, picker, tabs, read_only, draft, facts)
+        shell = Shell(app, workspace, picker, tabs, read_only, draft, facts, base)
         for name, place in places.items():
             with place:
                 TABS[name](shell)

@@ -33,27 +33,26 @@ def _doors() -> dict[str, Any]:
     """The three doors and how the text behind them is read."""
     made: dict[str, Any] = {}
     with gr.Tabs(elem_id="doors"):
-        with gr.Tab("Your file"):
+        with gr.Tab("Your file") as made["file_tab"]:
             made["file"] = gr.File(show_label=False, file_types=KINDS, height=116, elem_id="data-file")
             gr.Markdown(
                 "One sentence per line or row: txt, csv, tsv, jsonl, json or parquet, also gzipped.",
                 elem_classes=["quiet"],
             )
-        with gr.Tab("Paste text"):
+        with gr.Tab("Paste text") as made["text_tab"]:
             made["text"] = gr.Textbox(
                 label="One sentence per line", lines=7, max_lines=14, elem_id="data-text"
             )
             made["paste"] = gr.Button("Read this text", elem_id="data-paste")
-        with gr.Tab("Example"):
+        with gr.Tab("Example") as made["example_tab"]:
             keys = [(example.title, key) for key, example in EXAMPLES.items()]
             made["example"] = gr.Radio(keys, value=keys[0][1], label="Example", elem_id="data-example")
             made["about"] = gr.Markdown(EXAMPLES[keys[0][1]].text, elem_classes=["quiet"])
             made["take"] = gr.Button("Load the example", elem_id="data-take")
-    made["column"] = gr.Dropdown(label="Column with the sentences", visible=False, elem_id="data-column")
-    made["label"] = gr.Dropdown(
-        label="Column with a label", info="Colours the map", visible=False, elem_id="data-label"
-    )
-    with gr.Accordion("How the text is read", open=False):
+    with gr.Column(visible=False, elem_classes=["columns"]) as made["columns"]:
+        made["column"] = gr.Dropdown(label="Column with the sentences", elem_id="data-column")
+        made["label"] = gr.Dropdown(label="Column with a label", info="Colours the map", elem_id="data-label")
+    with gr.Accordion("How the text is read", open=False, elem_id="data-reading") as made["reading"]:
         made["split"] = gr.Checkbox(
             False, label="Split into sentences", info="For a file whose lines are paragraphs"
         )

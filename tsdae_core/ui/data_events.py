@@ -29,53 +29,79 @@ def wire(shell: Shell, asked: Parts, shown: Parts) -> None:
 
 def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
     """Each door reads the text anew, and so does a change of how it is read."""
-    door = gr.State("")
-    given = [door, asked["file"], asked["text"], asked["example"], *(asked[name] for name in OPTIONS)]
-    read = [shell.draft, shown["report"]]
+    door, before, many = (
+        gr.State(""),
+        gr.State(""),
+        gr.State(False),
+    )  # many: the file has columns to choose from
+    options = [asked[name] for name in OPTIONS]
+    given = [before, door, asked["file"], asked["text"], asked["example"], *options]
+    read = [shell.draft, before, shown["report"]]
     slow = {"api_visibility": "private", "show_progress_on": shown["report"], "trigger_mode": "always_last"}
 
     def on_read(
-        door: str,
-        path: str | None,
-        text: str | None,
-        example: str,
-        column: str | None,
-        label: str | None,
-        split: bool,
-        shortest: float | None,
-        longest: float | None,
+        before: str,
+        *wished: Any,
         progress: Any = gr.Progress(),  # noqa: B008 (Gradio finds it there)
-    ) -> tuple[Any, Any]:
-        if not door:
-            return gr.skip(), gr.skip()
-        wish = doors.Wish(door, path, text, example, column, label, split, shortest, longest)
+    ) -> tuple[Any, ...]:
+        wish, kept = doors.Wish(*wished), find_draft(shell.workspace, before)
+        if not wish.door and not doors.can_read_again(kept):
+            return gr.skip(), gr.skip(), gr.skip()
         try:
-            draft = doors.enter(shell.workspace, wish, lambda done, total: progress((done, total)))
+            draft = doors.enter(
+                shell.workspace, wish, lambda done, total: progress((done, total)), before=kept
+            )
         except ValueError as error:
-            return "", {"error": texts.sentence(str(error))}
-        return draft.key, gr.skip()
+            return "", gr.skip(), {"error": texts.sentence(str(error))}
+        return draft.key, draft.key, gr.skip()
 
-    def on_columns(path: str | None) -> tuple[Any, Any]:
+    def on_columns(path: str | None) -> tuple[Any, ...]:
         columns, text, label = doors.columns(path)
-        choices = [("none", doors.NO_LABEL), *((name, name) for name in columns)]
-        seen = len(columns) > 1
-        return gr.Dropdown(columns, value=text, visible=seen), gr.Dropdown(choices, value=label, visible=seen)
+        return _column_choices(columns, text, label)
+
+    def on_reload(key: str) -> tuple[Any, ...]:
+        draft = find_draft(shell.workspace, key)
+        if draft is None or not doors.can_read_again(draft):
+            return key, *[gr.skip()] * 7
+        how = draft.reading
+        columns, text, label = doors.columns(str(draft.source) if draft.source else None)
+        choices = _column_choices(columns, how.get("column") or text, how.get("label") or label)
+        return key, *choices, how.get("split", False), how.get("shortest"), how.get("longest")
 
     def through(event: Any, name: str) -> Any:
         return event(lambda: name, None, door, **LIGHT)
 
-    columns = [asked["column"], asked["label"]]
+    columns = [asked["column"], asked["label"], asked["columns"], many]
     opened = through(asked["file"].upload, "file").then(on_columns, asked["file"], columns, **QUIET)
     pasted, taken = through(asked["paste"].click, "text"), through(asked["take"].click, "example")
     for entered in (opened, pasted, taken):
         show(entered.then(on_read, given, read, **slow))
-    show(gr.on([asked[name].input for name in OPTIONS], on_read, given, read, **slow))
+    show(gr.on([one.input for one in options], on_read, given, read, **slow))
     asked["example"].change(lambda key: doors.EXAMPLES[key].text, asked["example"], asked["about"], **LIGHT)
+    shell.app.load(on_reload, shell.draft, [before, *columns, *options[2:]], **LIGHT)
+    for tab, in_file, readable in [("file", True, True), ("text", False, True), ("example", False, False)]:
+        asked[f"{tab}_tab"].select(
+            lambda many, in_file=in_file, readable=readable: (
+                gr.Column(visible=many and in_file),
+                gr.Accordion(visible=readable),
+            ),
+            many,
+            [asked["columns"], asked["reading"]],
+            **LIGHT,
+        )
+
+
+def _column_choices(columns: list[str], text: str | None, label: str) -> tuple[Any, ...]:
+    """The two choices of columns, and whether there is anything to choose."""
+    labels = [("none", doors.NO_LABEL), *((name, name) for name in columns)]
+    many = len(columns) > 1
+    return gr.Dropdown(columns, value=text), gr.Dropdown(labels, value=label), gr.Column(visible=many), many
 
 
 def _wire_result(shell: Shell, shown: Parts) -> Any:
     """Show the loaded text; returns what puts that behind another event."""
     key, damage = shell.draft, [shown["noise"], shown["ratio"], shown["seed"]]
+    measured = [key, shown["limit"], shell.base]
     parts = [shown[name] for name in ("report", "use", "body", "rows", "damaged")]
 
     def on_load(request: gr.Request, kept: str) -> str:
@@ -100,19 +126,19 @@ def _wire_result(shell: Shell, shown: Parts) -> Any:
     def on_damage(key: str, *damage: Any) -> dict[str, Any]:
         return texts.damage_of(find_draft(shell.workspace, key), *damage)
 
-    def on_lengths(key: str, limit: float) -> dict[str, Any]:
-        return texts.lengths_of(find_draft(shell.workspace, key), int(limit))
+    def on_lengths(key: str, limit: float, base: str) -> dict[str, Any]:
+        return texts.lengths_of(find_draft(shell.workspace, key), int(limit), base)
 
     def show(event: Any) -> None:
         seen = event.then(on_show, [key, shown["report"], *damage], parts, **QUIET)
         seen.then(None, key, None, js=DRAFT_INTO_URL, **QUIET)
-        seen.then(on_lengths, [key, shown["limit"]], shown["lengths"], api_visibility="private")
+        seen.then(on_lengths, measured, shown["lengths"], **QUIET)
 
     show(shell.app.load(on_load, key, key, **LIGHT))
     again = QUIET | {"trigger_mode": "always_last"}
     gr.on([shown["noise"].input, shown["ratio"].input], on_damage, [key, *damage], shown["damaged"], **again)
     anew = shown["damaged"].reroll(lambda: random.randrange(10**6), None, shown["seed"], **LIGHT)
     anew.then(on_damage, [key, *damage], shown["damaged"], **again)
-    shown["limit"].change(on_lengths, [key, shown["limit"]], shown["lengths"], **again)
+    gr.on([shown["limit"].change, shell.base.change], on_lengths, measured, shown["lengths"], **again)
     shown["use"].click(lambda: gr.Tabs(selected="train"), None, shell.tabs, **LIGHT)
     return show

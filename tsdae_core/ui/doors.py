@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tsdae_core.corpus import ReadOptions, from_text, peek, read_corpus
 from tsdae_core.examples import EXAMPLES, load_example
-from tsdae_core.ui.drafts import Draft, save_draft
+from tsdae_core.ui.drafts import Draft, keep_source, save_draft
 
 NO_LABEL = ""
 """The choice of the label column that means: none."""
@@ -21,7 +21,8 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user asks for: through which door, and how the text behind it is read."""
+    """What the user asks for: through which door ("file", "text", "example"; "" for the same as before), and how the text
+    behind it is read."""
 
     door: str
     path: str | None
@@ -34,8 +35,20 @@ class Wish:
     longest: float | None
 
 
-def enter(workspace: Path, wish: Wish, progress: Progress | None = None) -> Draft:
-    """The text behind the door as a draft. Raises `ValueError` with one sentence when it cannot be used."""
+def enter(
+    workspace: Path, wish: Wish, progress: Progress | None = None, *, before: Draft | None = None
+) -> Draft:
+    """The text behind the door as a draft.
+
+    Args:
+        before: the text that was loaded before. What was uploaded or pasted for it is read again when the wish brings
+            nothing of its own, as after a reload of the page.
+
+    Raises:
+        ValueError: with one sentence when the text cannot be used.
+    """
+    wish, title = _as_before(wish, before)
+    source = None
     if wish.door == "example":
         corpus, title = load_example(wish.example, progress), EXAMPLES[wish.example].title
     elif wish.door == "text":
@@ -44,10 +57,34 @@ def enter(workspace: Path, wish: Wish, progress: Progress | None = None) -> Draf
         corpus, title = from_text(wish.text or "", _options(wish, columns=False)), "pasted text"
     elif wish.path:
         path = Path(wish.path)
-        corpus, title = read_corpus(path, _options(wish, columns=True)), path.name
+        corpus, title = read_corpus(path, _options(wish, columns=True)), title or path.name
+        source = keep_source(workspace, path)
     else:
         raise ValueError("There is no file; choose one first.")
-    return save_draft(workspace, corpus.table, title=title, report=corpus.report.sentences())
+    reading = asdict(replace(wish, path=None))
+    return save_draft(
+        workspace,
+        corpus.table,
+        title=title,
+        report=corpus.report.sentences(),
+        reading=reading,
+        source=source,
+    )
+
+
+def can_read_again(draft: Draft | None) -> bool:
+    """Whether another way of reading makes another text: an example is read in one way only."""
+    return draft is not None and (draft.source is not None or bool(draft.reading.get("text")))
+
+
+def _as_before(wish: Wish, before: Draft | None) -> tuple[Wish, str]:
+    """The wish with what it lacks taken from the text before, and that text's title; "" when nothing was taken."""
+    if wish.door or before is None:
+        return wish, ""
+    kept = str(before.source) if before.source else None
+    return replace(
+        wish, door=before.reading.get("door", ""), path=kept, text=before.reading.get("text")
+    ), before.title
 
 
 def columns(path: str | None) -> tuple[list[str], str | None, str]:

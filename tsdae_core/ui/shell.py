@@ -1,4 +1,5 @@
-"""What the tabs share: the page, the workspace, the run picker and the loaded text. Nothing else travels between them."""
+"""What the tabs share: the page, the workspace, the run picker, the loaded text and the base model chosen for it. Nothing else
+travels between them."""
 
 from __future__ import annotations
 
@@ -44,6 +45,7 @@ class Shell:
         tabs: to go to another tab: `gr.Tabs(selected="train")`.
         read_only: nothing may be started, stopped or deleted.
         draft: the key of the text loaded on the Data tab, kept by the browser; "" when there is none.
+        base: the base model chosen on the Train tab, whose tokenizer counts the text's tokens.
         facts: the header's component; its value is `header.about` of the run.
     """
 
@@ -54,3 +56,4 @@ class Shell:
     read_only: bool = False
     draft: Any = None
     facts: Any = None
+    base: Any = None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from tsdae_core.base_models import is_here
 from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.corpus import token_lengths
 from tsdae_core.ui.drafts import Draft
@@ -100,21 +101,25 @@ def damaged(sentences: Sequence[str], *, noise: str, ratio: float, seed: int) ->
     return {"sentences": shown, "share": text.replace("%", " %"), "message": ""}
 
 
-def lengths_of(draft: Draft | None, limit: int) -> dict[str, Any]:
-    """The value of the `lengths` component for a loaded text, in tokens of the bundled model."""
+def lengths_of(draft: Draft | None, limit: int, base: str = BUNDLED_MODEL) -> dict[str, Any]:
+    """The value of the `lengths` component for a loaded text, in tokens of the base model if it is on this machine."""
     if draft is None:
         return {}
+    name = base.strip() if is_here(base.strip()) else BUNDLED_MODEL
     try:
-        return histogram(_token_lengths(draft.path), limit, draft.table().num_rows)
+        seen = histogram(_token_lengths(draft.path, name), limit, draft.table().num_rows)
     except (ValueError, OSError) as error:
         return {"text": sentence(str(error))}
+    short_name = Path(name).name if Path(name).is_absolute() else name
+    missing = "" if name == base.strip() or not base.strip() else f"; {base.strip()} is not on this machine"
+    return seen | {"note": f"Counted with the tokenizer of {short_name}{missing}."}
 
 
 @lru_cache(maxsize=8)
-def _token_lengths(path: Path) -> np.ndarray:
-    """A draft never changes, so it is measured once."""
+def _token_lengths(path: Path, base: str) -> np.ndarray:
+    """A draft never changes, so it is measured once for each base model."""
     heavy()
-    return token_lengths(pq.read_table(path, columns=["sentence"]), BUNDLED_MODEL)
+    return token_lengths(pq.read_table(path, columns=["sentence"]), base)
 
 
 def histogram(lengths: np.ndarray, limit: int, total: int) -> dict[str, Any]:

@@ -85,6 +85,7 @@ def build(shell: Shell) -> None:
         base,
         **QUIET,
     )
+    base.change(lambda name: name or "", base, shell.base, **LIGHT)
     preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
     measure.click(on_measure, [about, *given], about, api_visibility="private", show_progress="minimal")
     start.click(on_start, [*given, probes], [shell.picker, shell.facts, shell.tabs], **QUIET)
