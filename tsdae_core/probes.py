@@ -47,8 +47,9 @@ def held_out_batches(batcher: Batcher, count: int) -> HeldOut:
     lengths = batcher.cache.lengths()[:count]
     order = np.argsort(lengths, kind="stable")
     batches = [batcher.batch(order[first : first + 32], epoch=0) for first in range(0, count, 32)]
-    wanted = min(count, max(8, WRITING // int(lengths.max(initial=1)) ** 2), 64)
-    chosen = order[[place * count // wanted for place in range(wanted)]] if count else order
+    usual = order[: math.ceil(0.9 * count)]  # one giant would make all writing long
+    wanted = min(len(usual), max(8, WRITING // int(lengths[usual].max(initial=1)) ** 2), 64)
+    chosen = usual[[place * len(usual) // wanted for place in range(wanted)]]
     return HeldOut(batches, batcher.batch(chosen, epoch=0) if count else None)
 
 
