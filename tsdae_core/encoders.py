@@ -19,6 +19,7 @@ import torch
 from tsdae_core.base_models import resolve
 from tsdae_core.rebuild import newest_model
 from tsdae_core.runs import Run, find_run, list_runs
+from tsdae_core.scratch import base_of
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -121,8 +122,9 @@ def _source(system: str, workspace: Path) -> tuple[str, str, int, int]:
     """Folder or hub name, and for a base model the pooling, layers and length that make it comparable (else "", 0, 0)."""
     names = {run.name for run in list_runs(workspace)}
     if system.startswith("base:"):
-        config = find_run(workspace, system.removeprefix("base:")).config()
-        return resolve(config.base_model), config.pooling, config.layers, config.max_length
+        run = find_run(workspace, system.removeprefix("base:"))
+        config = run.config()
+        return resolve(base_of(run)), config.pooling, config.layers, config.max_length
     name, _, step = system.rpartition("@")
     if name in names and step.isdigit():
         return str(_checkpoint(find_run(workspace, name), int(step))), "", 0, 0

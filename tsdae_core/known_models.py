@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tsdae_core.config import BUNDLED_MODEL
 
+NEW_MODEL = "4 layers, 256 wide"
+"""A size instead of a checkpoint: a new model, made from the run's own text."""
+
 KNOWN = {
     BUNDLED_MODEL: "Comes with the app: 6 layers, 384 wide, English, already a sentence encoder; quick on a CPU.",
     "bert-base-uncased": "The paper's: 12 layers, 768 wide, English, lower case. TSDAE starts from it by default.",
@@ -21,6 +24,7 @@ KNOWN = {
     "kwang2049/TSDAE-askubuntu": "By the paper's authors: bert-base-uncased after TSDAE on AskUbuntu. CLS pooling.",
     "kwang2049/TSDAE-cqadupstack": "By the paper's authors: bert-base-uncased after TSDAE on CQADupStack. CLS pooling.",
     "kwang2049/TSDAE-scidocs2nli_stsb": "By the paper's authors: TSDAE on SciDocs, then labelled NLI and STSb. CLS pooling.",
+    NEW_MODEL: "From nothing: a new BERT of that size and a tokenizer, both from your text alone. Any size can be typed.",
 }
 """Names worth offering, each with a word on what it is good for."""
 

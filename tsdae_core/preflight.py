@@ -66,16 +66,22 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
             f"{count:,} sentences are few: the encoder will learn them by heart. About 1,000 to 100,000 is usual."
         )
     try:
-        base_models.resolve(config.base_model)
-        refusal = base_models.why_not(config.base_model) or base_models.out_of_reach(config.base_model)
-        if refusal:
-            errors.append(refusal)
-        elif base_models.is_here(config.base_model):
-            warnings += _about_base(config)
-        else:
+        if base_models.new_size(config.base_model):
             infos.append(
-                f"{config.base_model} is not on this machine; it is downloaded from the Hugging Face hub at the start."
+                f"{config.base_model}: a new model and its tokenizer are made from your text. It knows nothing else, so it "
+                "needs tens of thousands of sentences and many passes."
             )
+        else:
+            base_models.resolve(config.base_model)
+            refusal = base_models.why_not(config.base_model) or base_models.out_of_reach(config.base_model)
+            if refusal:
+                errors.append(refusal)
+            elif base_models.is_here(config.base_model):
+                warnings += _about_base(config)
+            else:
+                infos.append(
+                    f"{config.base_model} is not on this machine; it is downloaded from the Hugging Face hub at the start."
+                )
     except ValueError as error:
         errors.append(str(error))
     if count >= FEWEST:

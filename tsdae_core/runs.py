@@ -90,6 +90,11 @@ class Run(Job):
         return Checkpoint(self.path / "checkpoints" / f"step-{step}")
 
     @property
+    def base_dir(self) -> Path:
+        """The untrained model that was made from this run's own text, when it starts from none."""
+        return self.path / "base"
+
+    @property
     def best_dir(self) -> Path:
         """The model with the lowest held-out loss so far, kept while early stopping is on."""
         return self.path / "best"

@@ -23,6 +23,7 @@ from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
 from tsdae_core.plan import split_corpus
 from tsdae_core.runs import Run
+from tsdae_core.scratch import base_of
 from tsdae_core.storage import from_base
 from tsdae_core.vocabulary import few_rows
 
@@ -215,8 +216,12 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     device = accelerator.device
     precision = choose_precision(config.precision, device)
     if model is None:
+        if accelerator.is_main_process:
+            base_of(run)  # made once where it has to be made
+        accelerator.wait_for_everyone()
         model = from_base(
-            config.base_model,
+            base_of(run),
+            called=config.base_model,
             pooling=config.pooling,
             max_length=config.max_length,
             tied=config.tied,
@@ -235,7 +240,7 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     if config.vocabulary == "corpus":
         model.restrict(_needed(cache, watched, model))
     model.to(device).train()
-    anchor = anchor_encoder(model, config) if config.anchor else None
+    anchor = anchor_encoder(model, config, base_of(run)) if config.anchor else None
     masters = Masters(model, torch.bfloat16) if precision == "bf16" else None
     optimizer = torch.optim.AdamW(
         masters.by_name.values() if masters else model.parameters(),

@@ -26,7 +26,13 @@ from tsdae_core.runs import new_folder, put_in_place
 
 
 def from_base(
-    base_model: str, *, pooling: str = "cls", max_length: int = 128, tied: bool = True, layers: int = 0
+    base_model: str,
+    *,
+    pooling: str = "cls",
+    max_length: int = 128,
+    tied: bool = True,
+    layers: int = 0,
+    called: str = "",
 ) -> TSDAE:
     """Start from a checkpoint: its transformer, its masked-LM head if it has one, a new bottleneck.
 
@@ -36,6 +42,7 @@ def from_base(
         max_length: tokens per sentence; cut to what the checkpoint can take.
         tied: one transformer for both directions; False gives the decoder a copy of its own.
         layers: keep only the first so many; 0 keeps all.
+        called: how to name it in words, if not as it was given.
 
     Raises:
         ValueError: for a checkpoint that cannot be trained, with the reason.
@@ -61,10 +68,10 @@ def from_base(
         )
     transformer, missing = _transformer(path, config, family, base_model)
     longest = longest_sentence(config, family)
-    facts = Facts(pooling, min(max_length, longest), base_model=base_model, tied=tied)
+    facts = Facts(pooling, min(max_length, longest), base_model=called or base_model, tied=tied)
     model = TSDAE(transformer, tokenizer, facts)
     model.spare = _poolers(source.transformer, keys, set(transformer.base_model.state_dict()))
-    facts.loaded = _report(model, base_model, missing, source.left_out)
+    facts.loaded = _report(model, called or base_model, missing, source.left_out)
     self_test(model)
     return model
 

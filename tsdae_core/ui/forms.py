@@ -87,6 +87,8 @@ def about_base(name: str) -> str:
     name = (name or "").strip()
     word = base_models.KNOWN.get(name, "")
     try:
+        if base_models.new_size(name):
+            return word or base_models.KNOWN[base_models.NEW_MODEL]
         base_models.resolve(name)
         if refusal := base_models.why_not(name):
             return refusal
