@@ -2,7 +2,7 @@
 
 A unit is what a bootstrap draws: a query, a pair, a sentence. Metrics are shares from 0 to 1 here; tables show percent.
 
-Legend: N units.
+Legend: N units, R resamples.
 """
 
 from __future__ import annotations
@@ -63,6 +63,53 @@ class Part:
         """The statistic over all units, or over a resample of them by row number."""
         values, gold = (self.values, self.gold) if rows is None else (self.values[rows], self.gold[rows])
         return STATISTICS[self.statistic](values, gold)
+
+    @property
+    def resampled(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """From how often each unit was drawn (R, N) to the statistic of each resample (R,); None where a resample of the
+        units tells nothing, as of a clustering, which is one choice made of all of them."""
+        if self.statistic == "mean":
+            return lambda counts: counts @ self.values / counts.sum(axis=1)
+        made = {"spearman": resampled_spearman, "ap": resampled_average_precision}.get(self.statistic)
+        return None if made is None else lambda counts: made(self.values, self.gold, counts)
+
+
+def resampled_spearman(values: np.ndarray, gold: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(R,) Spearman correlations where unit n was drawn counts[r, n] times: Pearson's of the middle ranks."""
+    total = counts.sum(axis=1, keepdims=True)  # (R, 1)
+
+    def centred(numbers: np.ndarray) -> np.ndarray:
+        ranks = _middle_ranks(numbers, counts)  # (R, N)
+        return ranks - (counts * ranks).sum(axis=1, keepdims=True) / total
+
+    one, other = centred(values), centred(gold)
+    spread = np.sqrt((counts * one**2).sum(axis=1) * (counts * other**2).sum(axis=1))  # (R,)
+    return (counts * one * other).sum(axis=1) / np.where(spread > 0, spread, 1.0)
+
+
+def _middle_ranks(numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(R, N) ranks from 1, the drawn ones of equal value sharing their middle."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    drawn = np.add.reduceat(counts[:, order], starts, axis=1)  # (R, groups of equal value)
+    middle = np.cumsum(drawn, axis=1) - drawn + (drawn + 1) / 2
+    group = np.empty(len(numbers), dtype=int)
+    group[order] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(numbers)]))
+    return middle[:, group]
+
+
+def resampled_average_precision(values: np.ndarray, gold: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(R,) average precisions where unit n was drawn counts[r, n] times; equal values are one threshold."""
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    ends = np.flatnonzero(np.concatenate([ordered[1:] != ordered[:-1], [True]]))
+    drawn = counts[:, order]
+    right = np.cumsum(drawn * (gold[order] > 0), axis=1)[:, ends]  # (R, thresholds)
+    every = np.cumsum(drawn, axis=1)[:, ends]
+    steps = np.diff(right, axis=1, prepend=0)
+    found = (steps * right / np.maximum(every, 1)).sum(axis=1)
+    return found / np.maximum(right[:, -1], 1)
 
 
 @dataclass(frozen=True)

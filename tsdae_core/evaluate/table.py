@@ -18,6 +18,8 @@ from tsdae_core.evaluate.measure import Outcome, Part
 
 RESAMPLES = 1000
 SIGNIFICANT = 0.05
+MOST_AT_ONCE = 4_000_000
+"""Numbers in a block of resamples."""
 
 
 @dataclass(frozen=True)
@@ -172,30 +174,26 @@ def _average(cells: list[list[Cell]]) -> list[Cell]:
 def _resampled(rows: Sequence[Seeds], resamples: int) -> list[np.ndarray | None]:
     """Per row its value (mean over seeds, share) on each resample of the units: the same resamples for all rows."""
     sizes = [len(part.values) for part in rows[0][0]]
-    found: list[np.ndarray | None] = []
-    for row in rows:
-        if not row[0] or any([len(part.values) for part in parts] != sizes for parts in row):
-            found.append(None)
-            continue
-        rng = np.random.default_rng(0)
-        total = np.zeros(resamples)
-        for place, size in enumerate(sizes):
-            seeds = [parts[place] for parts in row]
-            if seeds[0].statistic == "mean":
-                values = np.mean([part.values for part in seeds], axis=0)  # (N,)
-                counts = (
-                    rng.multinomial(size, np.full(size, 1 / size), size=resamples) if size < 20_000 else None
-                )
-                if counts is not None:
-                    total += counts @ values / size
-                    continue
-                total += [values[rng.integers(size, size=size)].mean() for _ in range(resamples)]
-                continue
-            for number in range(resamples):
-                drawn = rng.integers(size, size=size)
-                total[number] += np.mean([part.value(drawn) for part in seeds])
-        found.append(total / len(sizes))
-    return found
+    fits = [
+        bool(row[0])
+        and all([len(part.values) for part in parts] == sizes for parts in row)
+        and all(part.resampled is not None for parts in row for part in parts)
+        for row in rows
+    ]
+    totals = np.zeros((len(rows), resamples))
+    rng = np.random.default_rng(0)
+    for place, size in enumerate(sizes):
+        block = max(1, min(resamples, MOST_AT_ONCE // max(1, size)))
+        for first in range(0, resamples, block):
+            drawn = min(block, resamples - first)
+            counts = np.stack(
+                [np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(drawn)]
+            )
+            for number, row in enumerate(rows):
+                if fits[number]:
+                    seeds = [parts[place].resampled(counts) for parts in row]  # type: ignore[misc]
+                    totals[number, first : first + drawn] += np.mean(seeds, axis=0) / len(sizes)
+    return [totals[number] if fit else None for number, fit in enumerate(fits)]
 
 
 def p_value(differences: np.ndarray) -> float:

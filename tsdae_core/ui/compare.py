@@ -9,7 +9,7 @@ import gradio as gr
 
 from tsdae_core import launch
 from tsdae_core.evaluate.kinds import KINDS, PROXIES
-from tsdae_core.runs import find_run, list_runs
+from tsdae_core.runs import ACTIVE, find_run, list_runs
 from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild import has_model
@@ -23,7 +23,7 @@ OWN = [
         "A sentence finds its original (proxy)\n60 % of its words are deleted. Favours matching words.",
         "damaged",
     ),
-    ("Halves of a document find each other (proxy)\nTwo halves share a topic, no more.", "halves"),
+    ("Two halves find each other (proxy)\nOf a document. They share a topic, no more.", "halves"),
     ("A file of mine\nPairs, lists, retrieval or labels, made by people.", "file"),
 ]
 UPLOADS = [(kind.title, kind.key) for kind in KINDS.values() if kind.key not in PROXIES]
@@ -128,6 +128,8 @@ def start(
         heavy()
         from tsdae_core.evaluate import job  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
+        if any(one.state in ACTIVE for one in job.evaluations(shell.workspace, name)[:1]):
+            raise ValueError(f"An evaluation of {name} is going on; stop it first, or wait for it.")
         rows = rows_of(shell.workspace, run, systems, further or [])
         own = "" if task == "file" else task
         paths = [Path(path) for path in files or []]
