@@ -81,10 +81,12 @@ def resume(
     return dict(json.loads(checkpoint.progress_path.read_text(encoding="utf-8")))
 
 
-def anchor_encoder(model: TSDAE, config: TrainConfig, base_model: str) -> Callable[[Tensor, Tensor], Tensor]:
+def anchor_encoder(
+    model: TSDAE, config: TrainConfig, base_model: str, *, dtype: torch.dtype = torch.float32
+) -> Callable[[Tensor, Tensor], Tensor]:
     """The untrained base as a function of ids (B, T) and mask (B, T) to vectors (B, H): what the anchor holds on to."""
     base = from_base(base_model, pooling=config.pooling, max_length=config.max_length, layers=config.layers)
-    body = copy.deepcopy(base.transformer.base_model).to(model.device).eval().requires_grad_(False)
+    body = copy.deepcopy(base.transformer.base_model).to(model.device, dtype).eval().requires_grad_(False)
 
     def encode(ids: Tensor, mask: Tensor) -> Tensor:
         return pool(body(input_ids=ids, attention_mask=mask).last_hidden_state, mask, config.pooling)

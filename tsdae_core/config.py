@@ -374,4 +374,17 @@ PRESETS: dict[str, Preset] = {
             "early_stopping_patience": 5,
         },
     ),
+    "Tuned encoder": Preset(
+        "For a base that is already a sentence encoder: new weights first, then small steps held near the base.",
+        {
+            "max_steps": 1000,
+            "batch_size": 16,
+            "vocabulary": "corpus",
+            "decoder_warmup_steps": 350,
+            "new_learning_rate": 1e-3,
+            "max_length": 64,
+            "pooling": "mean",
+            "anchor": 2.0,
+        },
+    ),
 }

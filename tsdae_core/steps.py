@@ -240,8 +240,9 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     if config.vocabulary == "corpus":
         model.restrict(_needed(cache, watched, model))
     model.to(device).train()
-    anchor = anchor_encoder(model, config, base_of(run)) if config.anchor else None
-    masters = Masters(model, torch.bfloat16) if precision == "bf16" else None
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    anchor = anchor_encoder(model, config, base_of(run), dtype=dtype) if config.anchor else None
+    masters = Masters(model, dtype) if precision == "bf16" else None
     optimizer = torch.optim.AdamW(
         masters.by_name.values() if masters else model.parameters(),
         lr=config.learning_rate,

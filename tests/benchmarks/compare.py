@@ -32,19 +32,24 @@ def tasks_of(data: Path, scratch: Path) -> list[Task]:
     titles = data / "stackoverflow-titles" / "data.tsv"
     if pit.is_file():
         rows = (line.split("\t") for line in pit.read_text(encoding="utf-8").splitlines())
-        found += read_task("paraphrases", _write(scratch / "pit2015.tsv", [[r[2], r[3], r[5]] for r in rows]))
+        found += read_task(
+            "paraphrases", write_tsv(scratch / "pit2015.tsv", [[r[2], r[3], r[5]] for r in rows])
+        )
     if stsb.is_file():
         found += read_task("pairs", stsb, name="stsb")
     if (data / "cacm").is_dir():
         found += read_task("retrieval", data / "cacm")
     if titles.is_file():
         rows = (line.split("\t", 1) for line in titles.read_text(encoding="utf-8").splitlines())
-        file = _write(scratch / "stackoverflow.tsv", [["sentence", "label"], *([r[1], r[0]] for r in rows)])
+        file = write_tsv(
+            scratch / "stackoverflow.tsv", [["sentence", "label"], *([r[1], r[0]] for r in rows)]
+        )
         found += read_task("labels", file)
     return found
 
 
-def _write(path: Path, rows: list[list[str]]) -> Path:
+def write_tsv(path: Path, rows: list[list[str]]) -> Path:
+    """Rows as a tab-separated file."""
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
     return path
