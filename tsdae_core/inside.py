@@ -252,6 +252,40 @@ def stability(
     return (total / copies).tolist()
 
 
+@torch.inference_mode()
+def losses(
+    model: TSDAE,
+    sentences: Sequence[str],
+    *,
+    noise: str,
+    ratio: float,
+    seed: int = 0,
+    told: Told = lambda done, total: None,
+    batch_size: int = 32,
+) -> np.ndarray:
+    """(B,) float32: nats per token that rebuilding each sentence from the vector of its damaged self costs; nan for a blank one.
+
+    Similar lengths share a batch; `told` is called with sentences done and sentences in all.
+    """
+    prefix, suffix = special(model)
+    found = np.full(len(sentences), np.nan, np.float32)
+    order = [
+        place for place in np.argsort([len(text) for text in sentences]).tolist() if sentences[place].strip()
+    ]
+    for first in range(0, len(order), batch_size):
+        places = order[first : first + batch_size]
+        damaged = [
+            damage_sentence(model, sentences[place], noise=noise, ratio=ratio, seed=seed, index=place)
+            for place in places
+        ]
+        ids, mask = pad([prefix + one.noisy + suffix for one in damaged], model.tokenizer.pad_token_id)
+        vectors = model.encode(ids.to(model.device), mask.to(model.device))
+        spent = costs(model, vectors, [one.ids for one in damaged])
+        found[places] = [sum(bits) / len(bits) * math.log(2) for bits in spent]
+        told(first + len(places), len(order))
+    return found
+
+
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Means of `many`'s columns: exact, recovered, chrf, loss, stability; recovered over the sentences that have it."""
     means: dict[str, float] = {}

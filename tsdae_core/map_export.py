@@ -103,8 +103,13 @@ def colouring(sheet: Sheet, layer: Layer, colour: str = "") -> Colours:
             else groups. What the map does not have falls back to that too.
     """
     if colour in layer.more:
-        title = {"trust": "true neighbours", "change": "changed"}.get(colour, colour)
-        return colours_of(layer.more[colour], title=title, top=1.0)
+        title = {"trust": "true neighbours", "change": "changed", "loss": "nats per token"}.get(
+            colour, colour
+        )
+        values = layer.more[colour]
+        return colours_of(
+            np.nan_to_num(values), title=title, top=1.0 if colour in ("trust", "change") else 0.0
+        )
     if colour == "words":
         return colours_of(
             np.array([len(text.split()) for text in sheet.sentences], np.float32), title="words"

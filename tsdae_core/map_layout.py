@@ -25,6 +25,7 @@ __all__ = [
     "neighbour_graph",
     "normalised",
     "pca",
+    "placed",
     "project",
     "turned",
 ]
@@ -121,6 +122,21 @@ class _Epochs:
 
     def flush(self) -> None:
         """Nothing is held back."""
+
+
+def placed(points: np.ndarray, scores: np.ndarray, xy: np.ndarray) -> tuple[float, float]:
+    """Where a sentence that is not on the map belongs: the mean of its nearest neighbours' places, weighted by similarity.
+
+    Args:
+        points: (k,) its nearest on the map.
+        scores: (k,) their cosines; what is not similar at all has no say, unless nothing is.
+        xy: (N, 2).
+    """
+    weights = np.maximum(scores, 0)
+    if not weights.sum() > 0:
+        weights = np.ones(len(scores))
+    x, y = (xy[points] * (weights / weights.sum())[:, None]).sum(0).tolist()
+    return x, y
 
 
 def normalised(xy: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from tsdae_core import explore, maps
 from tsdae_core.map_clusters import clusters, middles, names
 from tsdae_core.map_layout import MapOptions, faithfulness, project
+from tsdae_core.map_systems import encoder_words
 from tsdae_core.runs import Job, Run
 from tsdae_core.vectors import GRAPH, neighbour_graph
 
@@ -69,9 +70,11 @@ def sheet_of(run: Run, job: Job) -> Sheet:
         if found is None or found.kind != "umap":
             continue
         more = dict(found.more)
+        if maps.loss_path(job).is_file() and not system.startswith("base:"):
+            more["loss"] = np.load(maps.loss_path(job))
         groups = more.pop("cluster", np.full(len(found.rows), -1)).astype(np.int16)
         near = np.zeros((len(found.rows), 0), np.int32) if graph is None else graph[0][:, :NEAREST]
-        title = maps.encoder_words(system).removeprefix("the ").capitalize()
+        title = encoder_words(system).removeprefix("the ").capitalize()
         layers.append(Layer(title, found.xy, groups, found.names, near, found.faithful, more))
         rows, total = found.rows, found.total
     if not layers:

@@ -34,6 +34,7 @@ from tsdae_core.map_layout import (
     project,
     turned,
 )
+from tsdae_core.map_systems import encoder_words
 from tsdae_core.runs import Job, Run, read_json, write_json
 from tsdae_core.vectors import graph, graph_files
 
@@ -168,6 +169,11 @@ def read_graph(job: Job, place: int = 0) -> tuple[np.ndarray, np.ndarray] | None
     return points, scores
 
 
+def loss_path(job: Job) -> Path:
+    """Where the page keeps what rebuilding each point costs, (N,) float32, once somebody asked for it."""
+    return job.path / "loss.npy"
+
+
 def _points_path(job: Job, kind: str, place: int) -> Path:
     return job.path / f"{kind}-{place}.parquet"
 
@@ -205,7 +211,7 @@ def compute(job: Job) -> None:
         for part, file in zip(("points", "scores"), files, strict=True):
             _link(file, _graph_path(job, part, place))
     if len(graphs) > 1:
-        _save(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
+        save_array(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
     xy: np.ndarray | None = None
     for place, (system, (points, scores)) in enumerate(zip(systems, graphs, strict=True)):
         job.write_status(phase=f"Preparing UMAP of {encoder_words(system)}", step=0, total=0)
@@ -231,13 +237,6 @@ def sample(count: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(count, MOST_POINTS, replace=False))
 
 
-def encoder_words(system: str) -> str:
-    """How a progress line names an encoder."""
-    if system.startswith("base:"):
-        return "the base"
-    return f"step {system.rpartition('@')[2]}" if "@" in system else "the trained encoder"
-
-
 def _vectors(
     encoder: explore.Encoder,
     texts: list[str],
@@ -258,7 +257,8 @@ def _teller(job: Job, phase: str) -> Told:
     return lambda done, total: job.write_status(phase=phase, step=done, total=total)
 
 
-def _save(path: Path, array: np.ndarray) -> None:
+def save_array(path: Path, array: np.ndarray) -> None:
+    """Readers see the whole array or none."""
     temporary = path.with_name(f".{path.name}")
     np.save(temporary, array)
     temporary.replace(path)

@@ -2,8 +2,8 @@
    neighbours; a lasso lists the selected.
 
    props.value is {run, message, asked, why_off}. Coordinates travel once per encoder, as binary columns; sentences are asked for
-   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved. Events:
-   'map_stop'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
+   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, loss.
+   Events: 'map_stop', 'map_film'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
 const ACTIVE = ["starting", "running", "stopping"];
 const STORE = "tsdae-map";
@@ -52,7 +52,9 @@ saving.setAttribute("aria-label", "Save the map");
 saving.title = "Save the map as a file";
 for (const [kind, text] of FILES) saving.append(new Option(text, kind));
 const count = make("span", "map-count");
-tools.append(switcher, label, names, count, saving);
+const film = make("div", "map-film");
+tools.append(switcher, film, label, names, count, saving);
+const more = make("div", "map-tools map-more");
 const legend = make("div", "map-legend");
 legend.setAttribute("aria-label", "Legend: press to hide or show");
 const body = make("div", "map-body");
@@ -67,7 +69,8 @@ side.setAttribute("aria-label", "The chosen sentence");
 body.append(stage, side);
 const trust = make("p", "map-trust");
 const chosen = make("div", "map-chosen");
-frame.append(bar, note, tools, legend, body, trust, chosen);
+frame.append(bar, note, tools, more, legend, body, trust, chosen);
+fillMore();
 element.replaceChildren(frame);
 
 // ---- what is known
@@ -84,11 +87,14 @@ let hidden = new Set();
 let picked = null;
 let timer = 0;
 let moving = 0;
+let typed = null; // {sentence, x, y, near, similar}: a sentence that was typed and placed
+let axes = null; // {a, b, low, high, made}: two phrases instead of the map
 let upToDate = false; // whether to say so when the answer is that nothing need be drawn
 const texts = new Map();
 
 function clear(text, error) {
-  map = shown = picked = null;
+  map = shown = picked = typed = axes = null;
+  halt();
   groups = [];
   texts.clear();
   if (window.Plotly && plot.data) Plotly.purge(plot);
@@ -96,7 +102,7 @@ function clear(text, error) {
   plot.replaceChildren(make("p", `watch-empty${error ? " map-error" : ""}`, text));
   side.replaceChildren();
   chosen.replaceChildren();
-  for (const node of [side, tools, legend, trust, tip, note]) node.hidden = true;
+  for (const node of [side, tools, more, legend, trust, tip, note]) node.hidden = true;
 }
 
 // ---- asking
@@ -182,13 +188,13 @@ async function load(said, mine) {
     next.columns = { ...got, label: unpack(got.label, Uint8Array), words: unpack(got.words, Float32Array) };
   }
   next.said = said;
-  const ready = await layoutOf(next, wanted.which, mine);
+  const ready = await seenBy(next, wanted.which, mine);
   if (mine !== turn || !ready) return;
   const keepsPlace = map && map.columns.label.length === next.columns.label.length;
   map = next;
   if (!same) {
     texts.clear();
-    picked = null;
+    picked = typed = null;
     side.hidden = true;
     chosen.replaceChildren();
   }
@@ -229,17 +235,20 @@ function describe() {
   const points = shown.of.x.length;
   count.textContent = said.sentences > points ? `${number(points)} of ${number(said.sentences)} sentences, drawn by chance` : `${number(points)} sentences`;
   const one = said.layouts.find((layout) => layout.which === which);
-  if (shown.of.kind !== "umap") trust.textContent = "A first picture: the two main directions of the vectors (PCA). UMAP follows.";
+  drawFilm();
+  if (shown.of.kind === "axes") trust.textContent = `To the right: more like "${axes.a}". Up: more like "${axes.b}". Cosine similarity by ${which === "base" ? "the untrained base" : "the trained encoder"}; no UMAP is involved.`;
+  else if (shown.of.kind !== "umap") trust.textContent = "A first picture: the two main directions of the vectors (PCA). UMAP follows.";
   else if (one?.collapsed) trust.textContent = "By this encoder all sentences have the same vector: the picture means nothing, the encoder has collapsed.";
   else trust.textContent = `About ${Math.round(10 * (one?.faithful || 0))} of the 10 nearest points here are true neighbours: use the list, not the distances.`;
 }
 
 async function turnTo(name) {
   wish = which = name;
-  const ready = await layoutOf(map, name, turn);
+  const ready = await seenBy(map, name, turn);
   if (!ready || which !== name) return;
   show(ready, true);
-  if (picked) choose(picked.point); // its neighbours by the other encoder
+  if (picked?.at) place(); // its neighbours by the other encoder
+  else if (picked) choose(picked.point);
 }
 
 function drawLegend() {
@@ -294,7 +303,7 @@ async function save() {
 saving.addEventListener("change", save);
 
 function remember() {
-  remembered.colour = colour.value;
+  if (!["loss", "query"].includes(colour.value)) remembered.colour = colour.value; // those are not there at once
   remembered.named = named.checked;
   try {
     localStorage.setItem(STORE, JSON.stringify(remembered));
@@ -302,7 +311,13 @@ function remember() {
     /* private windows have no storage; the map works without */
   }
 }
-colour.addEventListener("change", () => (remember(), (hidden = new Set()), group(), draw()));
+colour.addEventListener("change", async () => {
+  if (colour.value === "loss" && !map.loss && !(await fetchLoss())) return;
+  remember();
+  hidden = new Set();
+  group();
+  draw();
+});
 named.addEventListener("change", () => (remember(), relabel()));
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && picked && element.isConnected && element.offsetParent) unpick();

@@ -7,24 +7,30 @@ const SYMBOLS = ["circle", "diamond", "triangle-up"];
 const SIGNS = ["●", "◆", "▲"];
 const GREY = "#8a939e";
 const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
-const SCALES = { words: "words", trust: "true neighbours", change: "changed" };
+const SCALES = { words: "words", trust: "true neighbours", change: "changed", loss: "nats per token", query: "similarity" };
 const KINDS = {
   label: "label", cluster: "group on the map", words: "number of words", trust: "how far to trust the place",
-  change: "neighbours changed by training", nothing: "nothing",
+  change: "neighbours changed by training", loss: "loss when rebuilt", query: "similarity to the placed sentence", nothing: "nothing",
 }; // prettier-ignore
 const shade = (colour) => (dark() && IN_THE_DARK[colour]) || colour;
 const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"); // Plotly reads tags
 
-function show(layout, fromWhereTheyAre) {
-  const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length ? shown : null;
-  const kinds = ["label", "cluster", "words", "trust", "change", "nothing"].filter(
-    (kind) => kind === "words" || kind === "nothing" || (kind === "label" ? map.columns.labels.length : layout[kind]),
-  );
-  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind));
+/* What the points can be coloured by, which depends on what is known. */
+function offer(layout) {
+  const there = { label: map.columns.labels.length, words: true, nothing: true, loss: map.said.trained, query: typed };
+  const kinds = Object.keys(KINDS).filter((kind) => there[kind] ?? layout[kind]);
+  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind) && (kind !== "loss" || map.loss));
   if (kinds.join() !== Array.from(colour.options, (one) => one.value).join()) {
     colour.replaceChildren(...kinds.map((kind) => new Option(KINDS[kind], kind)));
   }
   colour.value = kept;
+}
+
+const column = (kind) => ({ words: map.columns.words, loss: map.loss, query: typed?.similar })[kind] || shown.of[kind];
+
+function show(layout, fromWhereTheyAre) {
+  const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length ? shown : null;
+  offer(layout);
   shown = { x: layout.x, y: layout.y, of: layout };
   group();
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -70,21 +76,23 @@ const take = (column, rows) => Float32Array.from(rows, (row) => column[row]);
 function marker(one) {
   const kind = colour.value;
   const size = shown.x.length > 20000 ? 3 : shown.x.length < 500 ? 7 : 4;
-  if (!SCALES[kind]) return { size, opacity: 0.7, color: shade(one.colour), symbol: SYMBOLS[one.sign] };
-  const values = kind === "words" ? map.columns.words : shown.of[kind];
+  const values = column(kind);
+  if (!SCALES[kind] || !values) return { size, opacity: 0.7, color: shade(one.colour), symbol: SYMBOLS[one.sign] };
   const steps = dark() ? [...VIRIDIS].reverse() : VIRIDIS;
-  const top = kind === "words" ? quantile(values, 0.99) : 1;
+  const shares = kind === "trust" || kind === "change";
+  const top = shares ? 1 : quantile(values, kind === "query" ? 1 : 0.99);
+  const low = kind === "query" ? Math.min(...values) : 0;
   return {
-    size, opacity: 0.8, color: values, cmin: 0, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
+    size, opacity: 0.8, color: values, cmin: low, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
     showscale: true,
     colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1.01, xanchor: "left", y: 0.98, yanchor: "top",
-      tickformat: kind === "words" ? "d" : ".0%" },
+      tickformat: shares ? ".0%" : kind === "words" ? "d" : ".1f" },
   }; // prettier-ignore
 }
 
 function quantile(values, share) {
   const sorted = Float32Array.from(values).sort();
-  return Math.max(1, sorted[Math.floor(share * (sorted.length - 1))] || 1);
+  return Math.max(0.01, sorted[Math.floor(share * (sorted.length - 1))] || 1);
 }
 
 function traces() {
@@ -99,7 +107,7 @@ function traces() {
 /* Faint contours of how many points lie where, for maps so full that points hide points. */
 function density() {
   const none = { type: "contour", visible: false, z: [[0, 0], [0, 0]], showscale: false, hoverinfo: "skip" };
-  if (shown.x.length <= 5000) return none;
+  if (shown.x.length <= 5000 || shown.of.kind === "axes") return none;
   const side = 84, reach = 1.25, sigma = 1.6;
   let grid = Array.from({ length: side }, () => new Float32Array(side));
   const bin = (value) => Math.min(side - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * side)));
@@ -122,7 +130,7 @@ function density() {
 function links() {
   const x = [], y = [], ringX = [], ringY = [], sizes = [];
   if (picked) {
-    const [fromX, fromY] = [shown.x[picked.point], shown.y[picked.point]];
+    const [fromX, fromY] = picked.at || [shown.x[picked.point], shown.y[picked.point]];
     ringX.push(fromX);
     ringY.push(fromY);
     sizes.push(14);
@@ -146,16 +154,17 @@ function links() {
 const stretch = () => Math.max(0.6, Math.min(1.5, plot.clientHeight / Math.max(1, plot.clientWidth)));
 
 function layoutSettings() {
+  const plainly = shown.of.kind === "axes";
   const style = getComputedStyle(element);
   const quiet = { visible: false, showgrid: false, zeroline: false, range: [-1.08, 1.08] };
   const surface = style.getPropertyValue("--background-fill-primary").trim() || "white";
   const text = style.getPropertyValue("--body-text-color").trim() || style.color;
   return {
-    uirevision: `${run} ${map.key}`, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
+    uirevision: `${run} ${map.key} ${plainly ? JSON.stringify([axes.a, axes.b]) : ""}`, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
     font: { family: style.fontFamily, size: 12, color: text },
-    margin: { l: 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
-    dragmode: plot.layout?.dragmode || "pan", xaxis: quiet, yaxis: { ...quiet, scaleanchor: "x", scaleratio: stretch() },
+    margin: { l: plainly ? 58 : 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: plainly ? 50 : 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
+    dragmode: plot.layout?.dragmode || "pan", xaxis: plainly ? axis(axes.a, style) : quiet, yaxis: plainly ? axis(axes.b, style) : { ...quiet, scaleanchor: "x", scaleratio: stretch() },
     modebar: { bgcolor: surface, color: style.getPropertyValue("--body-text-color-subdued").trim(), activecolor: text, orientation: "h" },
     annotations: labels(text, surface),
   };
@@ -164,7 +173,7 @@ function layoutSettings() {
 /* Names of the groups, largest first, where they do not cover one another at the present zoom. */
 function labels(text, surface) {
   const layout = shown?.of;
-  if (!named.checked || !layout?.names?.length) return [];
+  if (!named.checked || !layout?.names?.length || layout.kind === "axes") return [];
   const [across, down] = [plot._fullLayout?.xaxis, plot._fullLayout?.yaxis];
   const wide = across?._length || plot.clientWidth || 800, high = down?._length || plot.clientHeight || 560;
   const [left, right] = across?.range || [-1.08, 1.08];
@@ -187,7 +196,7 @@ function labels(text, surface) {
 async function draw() {
   if (!map || !shown) return;
   if (!window.Plotly) return void setTimeout(draw, 100);
-  for (const node of [tools, trust]) node.hidden = false;
+  for (const node of [tools, more, trust]) node.hidden = false;
   const fresh = !plot.data;
   if (fresh) plot.replaceChildren();
   const config = {

@@ -25,6 +25,11 @@ async function choose(point) {
   const mine = turn, by = which;
   const card = await server.card(run, map.key, map.layouts[by].place, point);
   if (mine !== turn || by !== which || card.error) return;
+  showCard(card, by);
+}
+
+/* The card of a point, or of a sentence that was typed (`at` is where it was placed). */
+function showCard(card, by) {
   picked = card;
   const within = side.contains(document.activeElement);
   const close = button("map-close", "Close", unpick);
@@ -47,9 +52,9 @@ async function choose(point) {
   }
   const head = make("p", "map-facts", "");
   if (card.label) head.append(inDirection(make("span", "near-label", card.label)));
-  head.append(make("span", "", `line ${number(card.line)}`));
+  head.append(make("span", "", card.at ? "typed, placed between its nearest" : `line ${number(card.line)}`));
   side.replaceChildren(close, inDirection(make("p", "map-sentence", card.sentence)), head,
-    make("h4", "", card.known ? `Nearest by the ${by === "base" ? "base" : "trained encoder"}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
+    make("h4", "", card.known !== false ? `Nearest by ${by === "base" ? "the base" : by === "trained" ? "the trained encoder" : by.replace("-", " ")}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
   side.hidden = false;
   side.scrollTop = 0;
   if (within) close.focus(); // the pressed neighbour is gone, the keyboard's place is not

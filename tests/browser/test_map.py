@@ -79,3 +79,56 @@ def test_a_button_that_cannot_work_says_why(
     page = open_page(f"{serve(build_app(tmp_path))}?tab=map")
     page.wait_for_selector("#map-go[title*='Choose a run']")
     assert page.locator("#map-go").is_disabled()
+
+
+def test_a_typed_sentence_is_placed_with_lines_to_its_neighbours(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.locator(".map-typed").fill(HOSTILE)
+    page.locator(".map-typed").press("Enter")
+    page.wait_for_selector(".map-near li")
+    assert page.locator(".map-sentence").inner_text() == HOSTILE
+    assert page.locator(".map-near .near-text").first.inner_text() == HOSTILE
+    assert page.evaluate(f"{PLOT}.data.at(-2).x.filter(one => one !== null).length") == 20  # a line to each
+    page.select_option(".map-colour >> nth=0", "query")
+    page.wait_for_function(f"{PLOT}.data[1].marker.colorbar?.title.text.startsWith('similarity')")
+    page.keyboard.press("Escape")
+    assert not page.locator(".map-card").is_visible()
+
+
+def test_plain_axes_show_similarity_to_two_phrases_and_lead_back(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.locator(".map-axes summary").click()
+    page.locator(".map-phrase").nth(0).fill("<b>the red boat")
+    page.locator(".map-phrase").nth(1).fill("a quiet child")
+    page.locator(".map-axes").get_by_role("button", name="Show").click()
+    page.wait_for_selector(".map[data-kind=axes][data-which=trained]")
+    page.wait_for_function(f"{PLOT}.layout.xaxis.title.text === 'similar to: &lt;b&gt;the red boat'")
+    across = page.evaluate(f"{PLOT}.data.slice(1, -2).flatMap(one => Array.from(one.x))")
+    assert max(across) <= 1.0001
+    page.get_by_role("button", name="Base", exact=True).click()
+    page.wait_for_selector(".map[data-kind=axes][data-which=base]")
+    page.get_by_role("button", name="Back to the map").click()
+    page.wait_for_selector(".map[data-kind=umap]")
+
+
+def test_the_loss_of_every_sentence_is_a_colour(open_page: Callable[..., Any], address: str) -> None:
+    page = drawn(open_page, address)
+    page.select_option(".map-colour >> nth=0", "loss")
+    page.wait_for_function(f"{PLOT}.data[1].marker.colorbar?.title.text.startsWith('nats')")
+
+
+def test_the_film_goes_from_the_base_over_the_checkpoints_to_the_result(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.get_by_role("button", name="Film").click()
+    page.wait_for_function("document.querySelector('.map-film button')?.textContent === 'Play'")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_selector(".map[data-which=base]")
+    page.wait_for_selector(".map[data-which=step-20]")
+    page.wait_for_selector(".map[data-which=trained]")
+    assert page.locator(".map-film-name").inner_text() == "Trained"

@@ -7,13 +7,14 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core import launch
-from tsdae_core.runs import find_run
+from tsdae_core.map_systems import film_systems
+from tsdae_core.runs import ACTIVE, find_run
 from tsdae_core.ui.components import component
-from tsdae_core.ui.map_feeds import feeds, job_of, systems_of_run
+from tsdae_core.ui.map_feeds import feeds, film_of, job_of, systems_of_run
 from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
-PARTS = ("dom", "map_plot", "map_side")
+PARTS = ("dom", "map_plot", "map_side", "map_more")
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_RUN = "Choose a run above, or start one on the Train tab."
 
@@ -45,16 +46,20 @@ def build(shell: Shell) -> None:
     def on_draw(name: str) -> dict[str, Any]:
         return told(name, start(shell, name), asked=True)
 
+    def on_film(name: str) -> dict[str, Any]:
+        return told(name, start(shell, name, film=True), asked=True)
+
     def on_stop(name: str) -> dict[str, Any]:
         return told(name, stop(shell, name))
 
     gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, go], **FOLLOW)
     go.click(on_draw, shell.picker, view, **QUIET)
+    view.map_film(on_film, shell.picker, view, **QUIET)
     view.map_stop(on_stop, shell.picker, view, **QUIET)
 
 
-def start(shell: Shell, name: str) -> str:
-    """Start the map's job; "" or one sentence on why not."""
+def start(shell: Shell, name: str, *, film: bool = False) -> str:
+    """Start the map's job, or that of the film over the checkpoints; "" or one sentence on why not."""
     heavy()
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
@@ -64,7 +69,8 @@ def start(shell: Shell, name: str) -> str:
         if not name:
             raise ValueError(NO_RUN)
         run = find_run(shell.workspace, name)
-        maps.start_map(run, list(systems_of_run(run).values()), shell.workspace)
+        systems = film_systems(run) if film else list(systems_of_run(run).values())
+        maps.start_map(run, systems, shell.workspace)
     except ValueError as error:
         return str(error)
     return ""
@@ -75,9 +81,11 @@ def stop(shell: Shell, name: str) -> str:
     try:
         if shell.read_only:
             raise ValueError(READ_ONLY)
-        job = job_of(shell.workspace, find_run(shell.workspace, name))
-        launch.kill(job)
-        job.write_status(state="stopped", phase="Stopped")
+        run = find_run(shell.workspace, name)
+        for job in (job_of(shell.workspace, run), film_of(shell.workspace, run)):
+            if job is not None and job.state in ACTIVE:
+                launch.kill(job)
+                job.write_status(state="stopped", phase="Stopped")
     except ValueError as error:
         return str(error)
     return ""

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.map_systems import film_systems
+from tsdae_core.runs import ACTIVE, Job, Run, find_run
+from tsdae_core.ui.map_asks import asks
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
@@ -27,7 +29,6 @@ FILES = {"html": "text/html", "png": "image/png", "svg": "image/svg+xml", "csv":
 
 NEAREST = 10
 CATEGORIES = 24
-TITLES = {"base": "Base", "trained": "Trained"}
 
 
 def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
@@ -51,7 +52,7 @@ def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
     def saved(asked: list[Any]) -> Any:
         return _safely(_saved, workspace, asked)
 
-    return [state, columns, layout, card, sentences, saved]
+    return [state, columns, layout, card, sentences, saved, *asks(workspace, find_map, packed)]
 
 
 def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
@@ -77,20 +78,31 @@ def job_of(workspace: Path, run: Run) -> Job:
     return maps.map_job(run, list(systems_of_run(run).values()), workspace)
 
 
+def film_of(workspace: Path, run: Run) -> Job | None:
+    """The film over the run's checkpoints as they are now; None when there are none before the trained encoder."""
+    heavy()
+    from tsdae_core import maps  # noqa: PLC0415
+
+    systems = film_systems(run)
+    return maps.map_job(run, systems, workspace) if has_model(run) and len(systems) > 2 else None
+
+
 def _state(workspace: Path, run: Run) -> dict[str, Any]:
     """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture."""
     heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
-    job = job_of(workspace, run)
-    said = job.status()
-    drawn = [one for one in [job, *maps.map_jobs(run)] if maps.kind_of(one)]
+    job, film = job_of(workspace, run), film_of(workspace, run)
+    filmed = film is not None and film.state == "finished"
+    working = film is not None and film.state in (*ACTIVE, "failed", "crashed")
+    said = film.status() if film is not None and working else job.status()
+    first = [film, job] if film is not None and filmed else [job]
+    drawn = [one for one in [*first, *maps.map_jobs(run)] if maps.kind_of(one)]
     shown = drawn[0] if drawn else job
     facts = maps.facts_of(shown)
     layouts = [
-        {
-            "which": "base" if system.startswith("base:") else "trained",
-            "title": TITLES["base" if system.startswith("base:") else "trained"],
+        _frame(system)
+        | {
             "kind": maps.kind_of(shown, place),
             "faithful": facts.get(f"faithful-{place}"),
             "collapsed": facts.get(f"collapsed-{place}"),
@@ -99,15 +111,28 @@ def _state(workspace: Path, run: Run) -> dict[str, Any]:
     ]
     return {key: said.get(key) for key in ("state", "phase", "step", "total", "error")} | {
         "map": shown.name if drawn else "",
-        "stale": bool(drawn) and shown.name != job.name,
+        "stale": bool(drawn) and shown.name not in [one.name for one in first],
         "layouts": layouts,
         "points": facts.get("points"),
         "sentences": facts.get("total"),
         "trained": has_model(run),
+        "film": "done" if filmed else "possible" if film is not None else "",
     }
 
 
-def _find(run: Run, key: Any) -> Job:
+def _frame(system: str) -> dict[str, str]:
+    """How one encoder of a map is called."""
+    if system.startswith("base:"):
+        return {"which": "base", "title": "Base"}
+    _, mark, step = system.rpartition("@")
+    return (
+        {"which": f"step-{step}", "title": f"Step {int(step):,}"}
+        if mark
+        else {"which": "trained", "title": "Trained"}
+    )
+
+
+def find_map(run: Run, key: Any) -> Job:
     heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
@@ -119,7 +144,7 @@ def _find(run: Run, key: Any) -> Job:
 
 def _columns(run: Run, key: Any) -> dict[str, Any]:
     """What the points can be coloured by: labels with their counts, and lengths in words."""
-    job = _find(run, key)
+    job = find_map(run, key)
     rows, _ = _opened(job, 0, _edition(job, 0))
     table = _table(run).take(rows)
     names, places, counts = _largest(np.array([str(label or "") for label in table["label"].to_pylist()]))
@@ -127,8 +152,8 @@ def _columns(run: Run, key: Any) -> dict[str, Any]:
     return {
         "labels": names,
         "counts": counts,
-        "label": _packed(places.astype(np.uint8)),
-        "words": _packed(words),
+        "label": packed(places.astype(np.uint8)),
+        "words": packed(words),
     }
 
 
@@ -150,25 +175,25 @@ def _layout(run: Run, key: Any, place: int) -> dict[str, Any]:
     heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
-    found = maps.read_map(_find(run, key), int(place))
+    found = maps.read_map(find_map(run, key), int(place))
     if found is None:
         raise ValueError("this map has no picture yet")
-    more = {name: _packed(column) for name, column in found.more.items()}
+    more = {name: packed(column) for name, column in found.more.items()}
     return {
         "kind": found.kind,
-        "x": _packed(found.xy[:, 0]),
-        "y": _packed(found.xy[:, 1]),
+        "x": packed(found.xy[:, 0]),
+        "y": packed(found.xy[:, 1]),
         "names": found.names,
     } | more
 
 
-def _packed(column: np.ndarray) -> str:
+def packed(column: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(column).tobytes()).decode("ascii")
 
 
 def _card(run: Run, key: Any, place: int, point: int) -> dict[str, Any]:
     """One sentence with its label and its true nearest, by their numbers on the map."""
-    job = _find(run, key)
+    job = find_map(run, key)
     rows, graph = _opened(job, int(place), _edition(job, int(place)))
     point, table, near = _checked(point, len(rows)), _table(run), []
     if graph is not None:
@@ -181,7 +206,7 @@ def _card(run: Run, key: Any, place: int, point: int) -> dict[str, Any]:
 
 def _sentences(run: Run, key: Any, points: list[int]) -> Any:
     """The sentences of some points, at most `MOST_SELECTED`."""
-    job = _find(run, key)
+    job = find_map(run, key)
     rows, _ = _opened(job, 0, _edition(job, 0))
     table = _table(run)
     return [_sentence(table, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
@@ -195,7 +220,7 @@ def _saved(run: Run, key: Any, kind: str, place: int, colour: str, dark: bool) -
 
     if kind not in FILES:
         raise ValueError(f"a map is saved as {', '.join(FILES)}; got {kind!r}")
-    sheet = sheet_of(run, _find(run, key))
+    sheet = sheet_of(run, find_map(run, key))
     if kind in ("png", "svg"):
         place = min(max(0, int(place)), len(sheet.layers) - 1)
         data = map_export.picture(sheet, kind, place=place, colour=str(colour), dark=bool(dark))

@@ -1,0 +1,144 @@
+"""What is worked out on the map when somebody asks: where a typed sentence belongs, plain axes, what rebuilding costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.ui.columns import LONGEST
+from tsdae_core.ui.indexes import Opening, Tell, opening, shared
+from tsdae_core.ui.warm import heavy
+
+NEAREST = 10
+Find = Callable[[Run, Any], Job]
+Pack = Callable[[np.ndarray], str]
+
+
+def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[Any]], Any]]:
+    """The server functions: `await server.place(run, map, place, text, a, b)`, `axes(run, map, place, a, b)`, `loss(run, map)`.
+
+    What takes a while answers {phase, done, total} until it is there; an error is an answer, too.
+    """
+
+    def safely(act: Callable[..., Any], asked: list[Any]) -> Any:
+        try:
+            heavy()
+            run = find_run(workspace, str(asked[0]))
+            return act(run, find_map(run, asked[1]), *asked[2:])
+        except (ValueError, IndexError, TypeError, OSError) as error:
+            return {"error": str(error)}
+
+    def on_place(run: Run, job: Job, place: int, text: str, a: str = "", b: str = "") -> dict[str, Any]:
+        index = _index(workspace, run, job, int(place))
+        return _far(index) or _placed(
+            run, job, int(place), index.result(), str(text), (str(a), str(b)), packed
+        )
+
+    def on_axes(run: Run, job: Job, place: int, a: str, b: str) -> dict[str, Any]:
+        index = _index(workspace, run, job, int(place))
+        far = _far(index)
+        if far:
+            return far
+        rows = _drawn(job)
+        x, y = (index.result().scores(_phrase(text))[rows] for text in (a, b))
+        return {"x": packed(x), "y": packed(y)}
+
+    def place(asked: list[Any]) -> Any:
+        return safely(on_place, asked)
+
+    def axes(asked: list[Any]) -> Any:
+        return safely(on_axes, asked)
+
+    def loss(asked: list[Any]) -> Any:
+        return safely(lambda run, job: _loss(run, job, packed), asked)
+
+    return [place, axes, loss]
+
+
+def _far(work: Opening) -> dict[str, Any] | None:
+    if work.finished.wait(0.3):
+        return None
+    return {"phase": work.phase, "done": work.done, "total": work.total}
+
+
+def _phrase(text: Any) -> str:
+    phrase = str(text).strip()[:LONGEST]
+    if not phrase:
+        raise ValueError("a phrase is missing; type one for each axis")
+    return phrase
+
+
+def _index(workspace: Path, run: Run, job: Job, place: int) -> Opening:
+    from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    return opening(workspace, run, maps.systems_of(job)[place])
+
+
+def _drawn(job: Job) -> np.ndarray:
+    """Which sentence of the corpus each point is."""
+    from tsdae_core import maps  # noqa: PLC0415
+
+    found = maps.read_map(job)
+    if found is None:
+        raise ValueError("this map has no picture yet")
+    return found.rows
+
+
+def _placed(
+    run: Run, job: Job, place: int, index: Any, text: str, phrases: tuple[str, str], packed: Pack
+) -> dict[str, Any]:
+    """Where a typed sentence belongs, its nearest on the map, and how similar every point is to it."""
+    from tsdae_core import maps  # noqa: PLC0415
+    from tsdae_core.map_layout import placed  # noqa: PLC0415
+
+    text, rows, found = text.strip()[:LONGEST], _drawn(job), maps.read_map(job, place)
+    if not text:
+        raise ValueError("type a sentence to place on the map")
+    if found is None:
+        raise ValueError("this map has no picture yet")
+    similar = index.scores(text)[rows]  # (N,)
+    points = np.argsort(-similar, kind="stable")[:NEAREST]
+    if all(phrases):
+        vector, ends = (
+            index.encoder.encode([text])[0],
+            index.encoder.encode([_phrase(one) for one in phrases]),
+        )
+        x, y = (float(end @ vector) for end in ends)
+    else:
+        x, y = placed(points, similar[points], found.xy)
+    near = [
+        {
+            "point": int(point),
+            "score": round(float(similar[point]), 4),
+            "sentence": index.texts[int(rows[point])],
+            "label": index.labels[int(rows[point])],
+        }
+        for point in points
+    ]
+    return {"sentence": text, "x": x, "y": y, "near": near, "similar": packed(similar)}
+
+
+def _loss(run: Run, job: Job, packed: Pack) -> dict[str, Any]:
+    """What rebuilding each point's sentence costs the trained decoder; worked out once per map and kept beside it."""
+    from tsdae_core import inside, maps, rebuild  # noqa: PLC0415
+
+    path = maps.loss_path(job)
+
+    def work(tell: Tell) -> Any:
+        config, rows = run.config(), _drawn(job)
+        texts = run.corpus()["sentence"].take(rows).to_pylist()
+        found = inside.losses(
+            rebuild.load_model(run), texts, noise=config.noise, ratio=config.noise_ratio,
+            told=lambda done, total: tell("Rebuilding every sentence", done, total),
+        )  # fmt: skip
+        maps.save_array(path, found)
+        return found
+
+    if path.is_file():
+        return {"loss": packed(np.load(path))}
+    found = shared(("loss", job.path), work, "Loading the model")
+    return _far(found) or {"loss": packed(found.result())}
