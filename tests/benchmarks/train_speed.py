@@ -1,11 +1,14 @@
 """Sentences per second of training, ours against sentence-transformers' own trainer and TSDAE loss.
 
-    python -m tests.benchmarks.train_speed --data FILE [--batch-size 8] [--sentences 480] [--rounds 3]
+    python -m tests.benchmarks.train_speed [--data FILE] [--batch-size 8] [--sentences 480] [--rounds 3]
+
+Without --data: the documentation of the installed Python packages.
 
 Every measurement is a process of its own; the variants take turns, so that a machine that drifts drifts for all. The
 reference runs its documented recipe: its trainer, its data loader, words deleted by a transform at 0.6 (words split at
 spaces instead of by NLTK, whose data needs a download, which spares it time), fp32. Ours runs the steps of the app.
-Model loading and the first steps are not counted.
+Model loading and the first steps are not counted. "limit" is the share of the step's time that its matrix products would
+take at the rate which this machine reaches on the largest of them by itself: PyTorch counts the products' floating-point operations.
 """
 
 from __future__ import annotations
@@ -84,8 +87,10 @@ def reference(sentences: list[str], base: str, *, batch_size: int, max_length: i
     return (steps - WARM) * batch_size / (clock.ended - clock.started)
 
 
-def ours(sentences: list[str], base: str, *, batch_size: int, max_length: int, **changes: Any) -> float:
-    """Sentences per second of the app's own steps."""
+def ours(
+    sentences: list[str], base: str, *, batch_size: int, max_length: int, **changes: Any
+) -> tuple[float, float]:
+    """Sentences per second of the app's own steps, and the share of their time that the matrix products need."""
     import pyarrow as pa
 
     from tsdae_core.batches import endless
@@ -119,25 +124,62 @@ def ours(sentences: list[str], base: str, *, batch_size: int, max_length: int, *
             loss = steps.step(indices, epoch=epoch, rate=3e-5)
             done += len(indices)
         float(loss)
-        return done / (time.monotonic() - started)
+        rate = done / (time.monotonic() - started)
+        from torch.utils.flop_counter import FlopCounterMode
+
+        with FlopCounterMode(display=False) as counter:
+            epoch, indices = next(order)
+            steps.step(indices, epoch=epoch, rate=3e-5)
+        tokens = int(steps.lengths[indices].sum())
+        needed = counter.get_total_flops() / len(indices) / matrix_rate(steps.model, tokens)  # s per sentence
+        return rate, needed * rate
+
+
+def matrix_rate(model: Any, tokens: int) -> float:
+    """Floating-point operations per second of the layer's largest product, (tokens, H) by (H, 4H), measured alone."""
+    import torch
+
+    weight = next(
+        weight for name, weight in model.named_parameters() if "intermediate" in name and weight.dim() == 2
+    )
+    wide, hidden = weight.shape
+    left = torch.randn(tokens, hidden, dtype=weight.dtype, device=weight.device)
+    right = torch.randn(hidden, wide, dtype=weight.dtype, device=weight.device)
+    best = float("inf")
+    for _ in range(20):
+        started = time.perf_counter()
+        for _ in range(10):
+            product = left @ right
+        float(product[0, 0])
+        best = min(best, (time.perf_counter() - started) / 10)
+    return 2 * tokens * hidden * wide / best
+
+
+def read(data: str) -> list[str]:
+    """The sentences of a file, or of the documentation of the installed packages."""
+    if not data:
+        from tsdae_core.examples import load_example
+
+        return list(load_example("documentation").table["sentence"].to_pylist())
+    lines = Path(data).read_text(encoding="utf-8", errors="replace").splitlines()
+    return list(dict.fromkeys(line.rsplit("\t", 1)[-1].strip() for line in lines if line.strip()))
 
 
 def one(arguments: argparse.Namespace) -> None:
     """Measure one variant in this process and print it as JSON."""
     from tsdae_core.base_models import resolve
 
-    lines = Path(arguments.data).read_text(encoding="utf-8", errors="replace").splitlines()
-    texts = list(dict.fromkeys(line.rsplit("\t", 1)[-1].strip() for line in lines if line.strip()))
+    texts = read(arguments.data)
     random.Random(0).shuffle(texts)
     sentences = texts[: arguments.sentences]
     shape = {"batch_size": arguments.batch_size, "max_length": arguments.max_length}
     base = resolve(arguments.base_model)
     if arguments.variant == "reference":
-        rate = reference(sentences, base, **shape)
+        rate, limit = reference(sentences, base, **shape), 0.0
     else:
-        rate = ours(sentences, base, **shape, **VARIANTS[arguments.variant])
+        rate, limit = ours(sentences, base, **shape, **VARIANTS[arguments.variant])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"rate": rate, "peak": peak}))
+    print(json.dumps({"rate": rate, "peak": peak, "limit": limit}))
 
 
 def main() -> None:
@@ -147,7 +189,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--data", required=True, help="a text file, one sentence a line; of a tsv the last column counts"
+        "--data", default="", help="a text file, one sentence a line; of a tsv the last column counts"
     )
     parser.add_argument("--base-model", default=BUNDLED_MODEL)
     parser.add_argument("--batch-size", type=int, default=8)
@@ -161,6 +203,7 @@ def main() -> None:
         return
     rates: dict[str, list[float]] = {name: [] for name in VARIANTS}
     peaks: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    limits: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for number in range(arguments.rounds):
         for name in VARIANTS:
             command = [sys.executable, "-m", "tests.benchmarks.train_speed", *sys.argv[1:], "--variant", name]
@@ -171,16 +214,17 @@ def main() -> None:
             said = json.loads(done.stdout.splitlines()[-1])
             rates[name].append(said["rate"])
             peaks[name].append(said["peak"])
+            limits[name].append(said["limit"])
             print(f"round {number + 1}: {name:24} {said['rate']:8.1f} sentences/s", file=sys.stderr)
     print(
         f"{arguments.base_model}, batch {arguments.batch_size}, {arguments.sentences} sentences, {arguments.rounds} rounds"
     )
-    print(f"{'variant':24} {'sentences/s':>12} {'peak GB':>8} {'ratio':>7}  spread")
+    print(f"{'variant':24} {'sentences/s':>12} {'peak GB':>8} {'ratio':>7}  {'spread':11} limit")
     for name in VARIANTS:
         ratios = [a / b for a, b in zip(rates[name], rates["reference"], strict=True)]
         print(
             f"{name:24} {statistics.median(rates[name]):12.1f} {statistics.median(peaks[name]) / 2**30:8.2f} "
-            f"{statistics.median(ratios):6.2f}x  {min(ratios):.2f}-{max(ratios):.2f}"
+            f"{statistics.median(ratios):6.2f}x  {f'{min(ratios):.2f}-{max(ratios):.2f}':11} {statistics.median(limits[name]):.0%}"
         )
 
 
