@@ -58,6 +58,7 @@ LEVELS = [
         "lexical",
         "explore",
         "changes",
+        "blind",
         "inside",
         "maps",
         "map_layout",

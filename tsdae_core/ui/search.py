@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.runs import find_run
-from tsdae_core.ui import changes
+from tsdae_core.ui import blind, changes
 from tsdae_core.ui.columns import LONGEST, NO_RUN, found, other_encoders, say
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild_models import has_model, pick_sentence
@@ -68,6 +68,8 @@ def build(shell: Shell) -> None:
             view = component("neighbours", say(NO_RUN), uses=["dom"], elem_id="neighbours", min_height=260)
         with gr.Tab("What changed most", id="changes"):
             changed = changes.build(shell)
+        with gr.Tab("Blind test", id="blind"):
+            blind.build(shell)
     given = [shell.picker, query, label, also, words]
 
     def on_search(name: str, text: str, label: str, also: str, words: bool) -> Iterator[Any]:

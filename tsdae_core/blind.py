@@ -1,0 +1,143 @@
+"""The blind test: experts choose between two unlabelled neighbour lists, and the share of wins is told with its uncertainty.
+
+The verdicts lie in the run's folder as JSON lines; this module is the only one that reads and writes them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsdae_core.records import append_line, read_lines
+from tsdae_core.runs import Run
+
+CHOICES = ("before", "after", "same")
+"""Whose list is better: the earlier encoder's, the later one's, or neither's."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How the verdicts stand.
+
+    Attributes:
+        before, after, same: how many of each.
+        share: of the verdicts that are not "same", the share for the later encoder; None without any.
+        low, high: its 95 % Wilson interval.
+    """
+
+    before: int
+    after: int
+    same: int
+    share: float | None
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """One plain sentence."""
+        decided = self.before + self.after
+        if self.share is None:
+            return "No verdict for either side yet."
+        interval = (
+            f"between {100 * self.low:.0f} and {100 * self.high:.0f} % (95 % interval, {decided} decided)"
+        )
+        if self.low > 0.5:
+            return f"The later encoder is preferred: {100 * self.share:.0f} %, {interval}."
+        if self.high < 0.5:
+            return f"The earlier encoder is preferred: the later one wins only {100 * self.share:.0f} %, {interval}."
+        return f"Too few verdicts to tell: the later encoder wins {100 * self.share:.0f} %, {interval}."
+
+
+def wilson(wins: int, trials: int, *, z: float = 1.959964) -> tuple[float, float]:
+    """The Wilson score interval of a share (Wilson 1927); 0 to 1 without trials.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
+    """
+    if not trials:
+        return 0.0, 1.0
+    share = wins / trials
+    middle = share + z**2 / (2 * trials)
+    spread = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    scale = 1 + z**2 / trials
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def tally(verdicts: Sequence[dict[str, Any]]) -> Tally:
+    """Count verdicts; "same" is not counted as half a win for anyone."""
+    before, after, same = (sum(one.get("choice") == choice for one in verdicts) for choice in CHOICES)
+    low, high = wilson(after, before + after)
+    return Tally(before, after, same, after / (before + after) if before + after else None, low, high)
+
+
+def _path(run: Run) -> Path:
+    return run.path / "verdicts.jsonl"
+
+
+def verdicts(run: Run, before: str, after: str) -> list[dict[str, Any]]:
+    """What was said of these two systems, oldest first; a later verdict on the same sentence by the same judge replaces the earlier."""
+    rows, _ = read_lines(_path(run), 0)
+    kept: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for row in rows:
+        if (row.get("before"), row.get("after")) == (before, after):
+            kept.pop((row.get("judge"), row.get("row")), None)
+            kept[row.get("judge"), row.get("row")] = row
+    return list(kept.values())
+
+
+def judge(
+    run: Run, *, before: str, after: str, row: int, sentence: str, choice: str, judge: str = ""
+) -> None:
+    """Add a verdict.
+
+    Args:
+        before, after: the two systems, with their fingerprints where they may change.
+        row: which sentence of the corpus.
+        sentence: the sentence itself, for who reads the file.
+        choice: one of `CHOICES`.
+        judge: who said so.
+
+    Raises:
+        ValueError: for another choice.
+    """
+    if choice not in CHOICES:
+        raise ValueError(f"a verdict is one of {', '.join(CHOICES)}; got {choice!r}")
+    said = {
+        "before": before,
+        "after": after,
+        "row": row,
+        "sentence": sentence,
+        "choice": choice,
+        "judge": judge,
+    }
+    append_line(_path(run), said | {"time": round(time.time())})
+
+
+def ask(
+    before: np.ndarray, after: np.ndarray, asked: Sequence[int], *, seed: int, number: int, shown: int = 5
+) -> tuple[int, bool] | None:
+    """The next sentence to judge, and whether the later encoder's list stands at the left.
+
+    Sentences come by chance among those whose first `shown` neighbours differ, each once; None when there is none left.
+
+    Args:
+        before, after: (N, k) neighbour graphs.
+        asked: sentences that were judged already.
+        seed: of the order, the same for one judge.
+        number: counts the questions, so that the side is drawn anew for each.
+        shown: neighbours in a list.
+    """
+    k = min(shown, before.shape[1], after.shape[1])
+    differ = np.flatnonzero((np.sort(before[:, :k], 1) != np.sort(after[:, :k], 1)).any(1))
+    order = np.random.default_rng(seed).permutation(differ)
+    left = order[~np.isin(order, np.asarray(asked, dtype=np.int64))]
+    if not len(left):
+        return None
+    return int(left[0]), bool(np.random.default_rng([seed, number, int(left[0])]).integers(2))
