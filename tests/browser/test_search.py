@@ -100,3 +100,30 @@ def test_what_changed_most_lists_neighbours_and_leads_to_a_search(
     page.locator(".diff-gained .map-hit, .diff-kept .map-hit").first.click()
     page.wait_for_function(ANSWERED)
     assert page.locator("#query textarea, #query input").first.input_value() == sentence
+
+
+def test_the_blind_test_takes_verdicts_by_press_and_key_and_saves_them(
+    open_page: Callable[..., Any], address: str, tmp_path: Path
+) -> None:
+    page = open_page(f"{address}?run=explored&tab=search")
+    page.get_by_role("tab", name="Blind test").click()
+    page.wait_for_selector(".blind-list li")
+    assert page.locator(".blind-list").count() == 2
+    first = page.locator(".blind-sentence").inner_text()
+    page.get_by_role("button", name="Left fits better").click()
+    page.wait_for_function("text => document.querySelector('.blind-sentence').innerText !== text", arg=first)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("document.querySelector('.blind-result summary').innerText.startsWith('2 judged')")
+    page.reload()
+    page.get_by_role("tab", name="Blind test").click()
+    page.wait_for_function(
+        "document.querySelector('.blind-result summary')?.innerText.startsWith('2 judged')"
+    )
+    page.locator(".blind-result summary").click()
+    assert "1 were called the same" in page.locator(".blind-result").inner_text()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the verdicts as CSV").click()
+    waiting.value.save_as(tmp_path / "verdicts.csv")
+    lines = (tmp_path / "verdicts.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0].startswith("sentence,choice,judge")
+    assert len(lines) == 3
