@@ -95,6 +95,39 @@ def test_after_a_reload_another_column_is_chosen_without_a_new_upload(page: Any,
     assert "40 sentences from table.csv" in page.inner_text("#data-report")
 
 
+def test_the_lengths_follow_the_base_model_chosen_on_train(
+    page: Any, tmp_path: Path, tiny_model_folder: Path
+):
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(make_sentences(40)), encoding="utf-8")
+    load(page, file)
+    page.wait_for_selector("#data-lengths .lengths-stage svg")
+    assert "the tokenizer of all-MiniLM-L6-v2" in page.inner_text("#data-lengths")
+    page.get_by_role("tab", name="Train", exact=True).click()
+    base = page.locator("#set-base_model input")
+    base.fill(str(tiny_model_folder))
+    base.press("Enter")
+    wanted = f"the tokenizer of {tiny_model_folder.name}"
+    page.wait_for_function(
+        "wanted => document.querySelector('#data-lengths').textContent.includes(wanted)", arg=wanted
+    )
+
+
+def test_a_link_to_a_text_shows_it_in_a_browser_that_never_saw_it(
+    page: Any, open_page: Callable[..., Any], tmp_path: Path
+):
+    file = tmp_path / "table.csv"
+    file.write_text(
+        "body,title\n" + "\n".join(f"{one},a title" for one in make_sentences(40)), encoding="utf-8"
+    )
+    load(page, file)
+    draft_key(page)
+    other = open_page(page.url)
+    other.wait_for_function("document.querySelector('#data-column input')?.value === 'body'")
+    other.get_by_role("tab", name="Train", exact=True).click()
+    other.wait_for_function("document.querySelector('#findings')?.innerText.includes('table.csv')")
+
+
 def test_how_a_text_is_read_is_offered_only_where_it_matters(page: Any):
     reading = page.locator("#data-reading")
     reading.wait_for(state="visible")

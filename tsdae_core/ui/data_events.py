@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.ui import doors, texts
-from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.drafts import find_draft, first_found
 from tsdae_core.ui.shell import LIGHT, QUIET, Shell
 
 DRAFT_INTO_URL = """(key) => {
@@ -59,7 +59,8 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
         columns, text, label = doors.columns(path)
         return _column_choices(columns, text, label)
 
-    def on_reload(key: str) -> tuple[Any, ...]:
+    def on_reload(request: gr.Request, kept: str) -> tuple[Any, ...]:
+        key = first_found(shell.workspace, request.query_params.get("draft"), kept)
         draft = find_draft(shell.workspace, key)
         if draft is None or not doors.can_read_again(draft):
             return key, *[gr.skip()] * 7
@@ -105,10 +106,7 @@ def _wire_result(shell: Shell, shown: Parts) -> Any:
     parts = [shown[name] for name in ("report", "use", "body", "rows", "damaged")]
 
     def on_load(request: gr.Request, kept: str) -> str:
-        asked = request.query_params.get("draft", "")
-        return (
-            asked if find_draft(shell.workspace, asked) else kept if find_draft(shell.workspace, kept) else ""
-        )
+        return first_found(shell.workspace, request.query_params.get("draft"), kept)
 
     def on_show(key: str, shown: Any, *damage: Any) -> tuple[Any, ...]:
         draft = find_draft(shell.workspace, key)

@@ -118,6 +118,11 @@ def find_draft(workspace: Path, key: str | None) -> Draft | None:
         return None
 
 
+def first_found(workspace: Path, *keys: str | None) -> str:
+    """The first key that names a draft; "" when none does."""
+    return next((str(key) for key in keys if find_draft(workspace, key)), "")
+
+
 def _forget_old(folder: Path) -> None:
     for path in folder.iterdir():
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -115,6 +116,7 @@ def three(value: float) -> str:
 def device_words(said: dict[str, Any]) -> str:
     """Where and in which number format a run computes: "CPU, bf16"."""
     device = str(said.get("device") or "").replace("cpu", "CPU").replace("cuda", "GPU")
+    device = re.sub(r"\b1 threads\b", "1 thread", device)
     return ", ".join(word for word in (device, str(said.get("precision") or "")) if word)
 
 

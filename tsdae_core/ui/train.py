@@ -11,7 +11,7 @@ from tsdae_core.config import PRESETS, TrainConfig, checked
 from tsdae_core.runs import Run, create_run, safe_name
 from tsdae_core.ui import forms, watch
 from tsdae_core.ui.components import component
-from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.drafts import find_draft, first_found
 from tsdae_core.ui.header import see
 from tsdae_core.ui.shell import LIGHT, QUIET, Shell
 
@@ -60,6 +60,9 @@ def build(shell: Shell) -> None:
         shown, button, fold = judge(shell, key, preset, name=name, values=form.values(values))
         return shown, button, button, fold
 
+    def on_open(request: gr.Request, kept: str, *rest: Any) -> tuple[Any, ...]:
+        return on_change(first_found(shell.workspace, request.query_params.get("draft"), kept), *rest)
+
     def on_preset(preset: str, base: str) -> list[Any]:
         return form.shown(forms.preset_with(preset, base))
 
@@ -76,7 +79,8 @@ def build(shell: Shell) -> None:
 
     often = QUIET | {"trigger_mode": "always_last", "concurrency_limit": None}
     changes = [one.change for one in [shell.draft, preset, name, *form.inputs.values()]]
-    gr.on([shell.app.load, shell.tabs.change, *changes], on_change, given, seen, **often)
+    shell.app.load(on_open, given, seen, **QUIET)
+    gr.on([shell.tabs.change, *changes], on_change, given, seen, **often)
     base = form.inputs["base_model"]
     gr.on(
         [shell.app.load, base.change],
@@ -85,10 +89,16 @@ def build(shell: Shell) -> None:
         base,
         **QUIET,
     )
-    base.change(lambda name: name or "", base, shell.base, **LIGHT)
+    base.change(lambda name: name or "", base, shell.base, **QUIET)  # unqueued, a state tells nobody
     preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
     measure.click(on_measure, [about, *given], about, api_visibility="private", show_progress="minimal")
-    start.click(on_start, [*given, probes], [shell.picker, shell.facts, shell.tabs], **QUIET)
+    gr.on(
+        [start.click, name.submit],
+        on_start,
+        [*given, probes],
+        [shell.picker, shell.facts, shell.tabs],
+        **QUIET,
+    )
 
 
 def judge(
