@@ -85,10 +85,11 @@ def build_parser() -> argparse.ArgumentParser:
     rebuild.set_defaults(act=_reconstruct)
 
     search = verbs.add_parser("search", help="nearest sentences to a query")
-    search.add_argument("system")
+    search.add_argument("system", help="as for embed, or bm25")
     search.add_argument("corpus", type=Path)
     search.add_argument("query")
     search.add_argument("-k", type=int, default=10)
+    search.add_argument("--label", default="", help="only among the sentences of this label")
     search.add_argument("--json", action="store_true")
     _workspace(search)
     search.set_defaults(act=_search)
@@ -287,7 +288,9 @@ def _search(args: argparse.Namespace) -> int:
     from tsdae_core.corpus import read_corpus
 
     table = read_corpus(args.corpus).table
-    rows = explore.search(args.system, table, args.query, k=args.k, workspace=args.workspace)
+    rows = explore.search(
+        args.system, table, args.query, k=args.k, workspace=args.workspace, label=args.label
+    )
     if args.json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
