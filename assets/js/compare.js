@@ -105,10 +105,11 @@ function follow(said) {
     draw(said.reported || []);
   }
   const message = (props.value || {}).message;
-  if (said.state === "failed") say(`The evaluation ended: ${said.error}`);
+  if (message) say(message);
+  else if (said.state === "failed") say(`The evaluation ended: ${said.error}`);
   else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.");
   else if (said.state === "stopped") say("Stopped. Press Evaluate to start again.");
-  else if (!message) say("");
+  else say("");
   if (table) tell("");
   else if (ACTIVE.includes(said.state)) tell("The table comes when the last system has been measured. You may close this page meanwhile.");
   else if (!note.hidden) tell("");
