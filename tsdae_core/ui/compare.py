@@ -100,8 +100,8 @@ def build(shell: Shell) -> None:
 def format_of(key: str) -> str:
     """A kind's format and its first lines, as Markdown."""
     kind = KINDS[key]
-    lines = "\n".join(f"    {line}" for line in kind.example.replace("\t", "  ⇥  ").split("\n"))
-    return f"{' '.join(kind.text.split())} Measured: {kind.measures}.\n\n{lines}"
+    lines = kind.example.replace("\t", "  ⇥  ")
+    return f"{' '.join(kind.text.split())} Measured: {kind.measures}.\n\n```text\n{lines}\n```"
 
 
 def others(workspace: Path, name: str) -> list[str]:
