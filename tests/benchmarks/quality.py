@@ -30,8 +30,10 @@ from scipy.stats import spearmanr
 
 from tests.benchmarks.compare import tasks_of, write_tsv
 from tsdae_core.config import PRESETS
+from tsdae_core.evaluate.labels import Labelled, same_label
 from tsdae_core.evaluate.read import read_task
 from tsdae_core.evaluate.run import evaluate
+from tsdae_core.evaluate.systems import open_system
 from tsdae_core.evaluate.tasks import Task
 from tsdae_core.launch import WAITING
 
@@ -97,20 +99,25 @@ def tasks(data: Path, scratch: Path) -> list[Task]:
 
 
 def score(systems: Sequence[str], chosen: Sequence[Task], workspace: Path) -> dict[str, dict[str, float]]:
-    """Per system the main metric of each task, in percent."""
-    table = evaluate(
-        [(name, [name]) for name in systems], chosen, workspace=workspace, every=True, resamples=10
-    )
-    wanted = {"labels": "Same-label MAP", "paraphrases": "AP", "pairs": "Spearman", "retrieval": "MAP@100"}
-    columns = [
-        (at, column)
-        for at, column in enumerate(table.columns)
-        if not column.average and column.metric == wanted.get(column.kind)
-    ]
-    return {
-        row.label: {column.task: value for at, column in columns if (value := row.cells[at].mean) is not None}
-        for row in table.rows
-    }
+    """Per system the main metric of each task, in percent; of labels the MAP alone, which needs no classifier."""
+    wanted = {"paraphrases": "AP", "pairs": "Spearman", "retrieval": "MAP@100"}
+    others = [task for task in chosen if not isinstance(task, Labelled)]
+    scores: dict[str, dict[str, float]] = {name: {} for name in systems}
+    for name in systems:
+        system = open_system(name, workspace)
+        for task in chosen:
+            if isinstance(task, Labelled):
+                gold = np.unique(task.labels, return_inverse=True)[1]
+                found = same_label(system.index(task.texts), task.texts, gold)
+                scores[name][task.name] = 100 * float(np.mean(found))
+    if others:
+        rows = [(name, [name]) for name in systems]
+        table = evaluate(rows, others, workspace=workspace, every=True, resamples=10)
+        for row in table.rows:
+            for cell, column in zip(row.cells, table.columns, strict=True):
+                if not column.average and column.metric == wanted.get(column.kind) and cell.mean is not None:
+                    scores[row.label][column.task] = cell.mean
+    return {name: dict(sorted(values.items())) for name, values in scores.items()}
 
 
 def train(case: Case, text: Path, workspace: Path) -> None:
