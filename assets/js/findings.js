@@ -30,7 +30,7 @@ function draw() {
   if (estimate?.text) frame.append(make("p", "findings-estimate", estimate.text));
   if (estimate?.error) frame.append(make("p", "finding finding-error", estimate.error));
   if (command) frame.append(shell(command));
-  reason(off);
+  reason(props.value?.findings ? off : "Looking at the text and the settings …");
 }
 
 function shell(command) {
@@ -71,4 +71,4 @@ function reason(why) {
 
 watch("value", draw);
 draw();
-setTimeout(() => reason((props.value || {}).off), 500); // the button may be mounted after this
+setTimeout(draw, 500); // the buttons may be mounted after this

@@ -97,3 +97,30 @@ def test_the_tracks_of_the_sliders_can_be_seen(
         ]
         ground = picture.getpixel((round(picture.width * 0.9), 1))
         assert min(abs(one - ground) for one in middle) >= 20, slider
+
+
+def test_a_page_without_a_run_in_its_address_shows_the_newest_run_everywhere(
+    open_page: Callable[..., Any], workspace: Path, address: str
+) -> None:
+    newest = create_run(workspace, TrainConfig(), table(40), name="newest")  # after the page was built
+    newest.append_metrics({"step": 7, "loss": 3.0, "lr": 1e-5})
+    newest.write_status(created=9e9)
+    page = open_page(f"{address.split('?')[0]}?tab=train")
+    page.wait_for_function("document.querySelector('#chart .watch-plot')?.data?.[0]?.x.at(-1) === 7")
+    assert "run=newest" in page.url
+    newest.write_status(created=1.0)
+
+
+def test_an_error_turns_the_start_off_and_its_hover_says_why(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = open_page(address)
+    ready(page)
+    batch = page.locator("#set-batch_size input")
+    batch.fill("0")
+    batch.press("Tab")
+    page.wait_for_function("document.querySelector('#start').disabled")
+    for button in ("#start", "#measure"):
+        assert page.locator(button).get_attribute("title").startswith("'Batch size' must be")
+    assert "'Batch size' must be" in page.inner_text("#findings")
+    assert "Train on" in page.inner_text("#findings")

@@ -37,6 +37,9 @@ def build(shell: Shell) -> None:
     def on_pick(name: str) -> tuple[dict[str, str], dict[str, str]]:
         return {"run": name or ""}, {"run": name or ""}
 
+    def on_open(request: gr.Request) -> tuple[dict[str, str], dict[str, str]]:
+        return on_pick(see(shell, request.query_params.get("run", ""))[1]["run"])
+
     def on_stop(name: str) -> tuple[Any, ...]:
         return act(shell, name, launch.stop)
 
@@ -49,7 +52,8 @@ def build(shell: Shell) -> None:
     def on_delete(name: str) -> tuple[Any, ...]:
         return act(shell, name, delete_run)
 
-    gr.on([shell.picker.change, shell.app.load], on_pick, shell.picker, [chart, table], **QUIET)
+    shell.app.load(on_open, None, [chart, table], **QUIET)  # the picker still holds what it was built with
+    shell.picker.change(on_pick, shell.picker, [chart, table], **QUIET)
     for event, handler in [
         (bar.run_stop, on_stop),
         (bar.run_kill, on_kill),
