@@ -24,6 +24,7 @@ def main() -> int:
     )
     parser.add_argument("file", nargs="?", type=Path, help="text to train on instead of the example corpus")
     parser.add_argument("--query", default="a storm warning for small boats")
+    parser.add_argument("--all", action="store_true", help="also dark and at phone width")
     parser.add_argument("--output", type=Path, default=ROOT / "assets" / "screenshots")
     arguments = parser.parse_args()
     program = chromium()
@@ -86,14 +87,19 @@ def _walk(page: Any, url: str, arguments: argparse.Namespace) -> None:
     page.evaluate("document.querySelector('.map-plot').emit('plotly_click', {points: [{customdata: 3}]})")
     page.wait_for_selector(".map-near li")
     shoot("map")
-    page.evaluate("document.body.classList.add('dark')")
-    shoot("map-dark")
-    page.get_by_role("tab", name="Train", exact=True).click()
-    shoot("train-dark")
-    page.set_viewport_size({"width": 400, "height": 900})
-    for tab in ("Data", "Train", "Rebuild", "Search", "Map"):
-        page.get_by_role("tab", name=tab, exact=True).click()
-        shoot(f"phone-{tab.lower()}")
+    page.get_by_role("tab", name="Compare", exact=True).click()
+    page.locator("#compare-go").click()
+    page.wait_for_selector(".compare-table")
+    shoot("compare")
+    if not arguments.all:
+        return
+    for width in (1400, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        for theme in ("light", "dark"):
+            page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+            for tab in ("Data", "Train", "Rebuild", "Search", "Map", "Compare"):
+                page.get_by_role("tab", name=tab, exact=True).click()
+                shoot(f"{tab.lower()}-{theme}-{width}")
 
 
 if __name__ == "__main__":
