@@ -325,7 +325,7 @@ def test_an_evaluation_runs_detached_and_its_table_equals_the_one_made_here(run:
     workspace = run.path.parent
     rows = [("Untrained base", ["base:notes"]), ("BM25", ["bm25"])]
     started = job.start_evaluation(workspace, run, rows, own="labels")
-    assert wait(started, timeout=120) == "finished", started.log_tail()
+    assert wait(started, timeout=300) == "finished", started.log_tail()
     table = job.read_table(started)
     ours = evaluate(rows, [proxies.of_run(run, "labels")], workspace=workspace, every=True)
     assert table is not None
@@ -340,7 +340,7 @@ def test_a_system_that_cannot_answer_fails_the_job_with_one_sentence(run: Run) -
     write(run.path, "v.txt", "one\n")
     rows = [("vectors", [str(run.path / "v.npy")])]
     started = job.start_evaluation(run.path.parent, run, rows, own="damaged")
-    assert wait(started, timeout=120) == "failed"
+    assert wait(started, timeout=300) == "failed"
     assert "has no vector for" in started.status()["error"]
     assert job.read_table(started) is None
 
@@ -362,7 +362,7 @@ def test_the_three_files_of_a_retrieval_task_are_put_together(run: Run, beir: Pa
     files = [beir / "corpus.jsonl", beir / "queries.jsonl", beir / "qrels" / "test.tsv"]
     rows = [("BM25", ["bm25"])]
     started = job.start_evaluation(run.path.parent, run, rows, kind="retrieval", files=files)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while job.read_table(started) is None:
         assert time.monotonic() < deadline, started.log_tail()
         time.sleep(0.1)
