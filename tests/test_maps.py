@@ -251,3 +251,12 @@ def test_labels_beyond_twenty_four_join_the_others() -> None:
     assert counts[-1] == sum(41 - number for number in range(23, 40))
     assert (np.bincount(places) == counts).all()
     assert _largest(np.array(["", ""]))[0] == []
+
+
+def test_a_word_that_stands_everywhere_names_no_group() -> None:
+    long = [f"the {word} of the house and the garden with the gate" for word in ("roof", "wall", "door") * 10]
+    short = [f"{word} the goal" for word in ("shoot", "miss", "save") * 10]
+    groups = np.array([0] * 30 + [1] * 30)
+    named = names(long + short, groups)
+    assert "the" not in [word for name in named for word in name.split(", ")]
+    assert "goal" in named[1]

@@ -32,6 +32,10 @@ def clusters(xy: np.ndarray) -> np.ndarray:
     return renamed[found.labels_]
 
 
+DISTINCT = 2.0
+"""How many times more often than outside it a word must stand in a group's sentences to name the group."""
+
+
 def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3) -> list[str]:
     """What tells each group from the others: its `words` most distinctive words, joined by commas.
 
@@ -62,7 +66,11 @@ def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3) -> list[s
     )  # (groups, words)
     everywhere = np.maximum(np.asarray(seen.sum(0))[0], 1)
     share = within / np.maximum(within.sum(1, keepdims=True), 1)
-    weight = share * np.log1p(within.sum() / count / everywhere)
+    sizes = np.bincount(groups[groups >= 0], minlength=count)[:, None]
+    outside = (everywhere - within + 0.5) / (len(texts) - sizes + 1)
+    lift = within / np.maximum(sizes, 1) / outside
+    # "the" is frequent in a group of long sentences, but hardly more than elsewhere: in any language a word like that names nothing
+    weight = np.where(lift >= DISTINCT, share * np.log1p(within.sum() / count / everywhere), 0)
     vocabulary = counter.get_feature_names_out()
     return [_name(vocabulary, row, words) or f"group {number + 1}" for number, row in enumerate(weight)]
 
