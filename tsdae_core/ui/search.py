@@ -90,6 +90,12 @@ def build(shell: Shell) -> None:
         others = gr.Dropdown(choices=other_encoders(shell.workspace, name), value="")
         return ready(shell.workspace, name), label_choices(shell.workspace, name), others
 
+    def on_open(event: gr.SelectData, shown: Any, name: str) -> Any:
+        """The run may have got its encoder since it was chosen; results that stand there stay."""
+        if event.value != "Search" or (shown or {}).get("columns"):
+            return gr.skip()
+        return ready(shell.workspace, name)
+
     asked: dict[str, Any] = QUIET | {"concurrency_limit": 8, "concurrency_id": "search"}
     gr.on([go.click, query.submit], on_search, given, view, **asked)
     gr.on([label.input, also.input, words.input], on_choice, [view, *given], view, **asked)
@@ -101,6 +107,7 @@ def build(shell: Shell) -> None:
         lambda name: gr.Dropdown(choices=other_encoders(shell.workspace, name)), shell.picker, also, **QUIET
     )
     gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], [view, label, also], **FOLLOW)
+    shell.tabs.select(on_open, [view, shell.picker], view, **QUIET)
 
 
 def label_choices(workspace: Path, name: str) -> gr.Dropdown:
