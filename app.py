@@ -53,7 +53,9 @@ def main(arguments: list[str] | None = None) -> None:
         check_port(args.host, args.port)
         workspace.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        parser.error(f"{workspace} cannot be used for runs ({error.strerror}); give a folder that you may write to")
+        parser.error(
+            f"{workspace} cannot be used for runs ({error.strerror}); give a folder that you may write to"
+        )
     except ValueError as error:
         parser.error(str(error))
     page = build_app(workspace, read_only=args.read_only)

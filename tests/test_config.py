@@ -36,7 +36,7 @@ def test_every_preset_is_valid_and_says_what_it_is_for(preset: str) -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"batch_size": 0}, "batch_size must be a whole number, at least 1 and at most 4096; got 0"),
+        ({"batch_size": 0}, "batch_size must be a whole number, at least 1 and at most 4,096; got 0"),
         ({"noise_ratio": 1.5}, "noise_ratio must be at least 0 and at most 0.95; got 1.5"),
         ({"pooling": "last"}, "pooling must be one of cls, mean, max; got 'last'"),
         ({"max_steps": "many"}, "max_steps must be a whole number, at least 1"),
@@ -66,3 +66,15 @@ def test_every_setting_has_a_label_and_a_help_that_fit_a_form() -> None:
 def test_settings_cannot_be_changed_after_the_check() -> None:
     with pytest.raises(ValueError):
         TrainConfig().batch_size = 3  # type: ignore[misc]
+
+
+def test_a_shorter_run_of_a_preset_has_a_shorter_beginning() -> None:
+    config = TrainConfig.from_preset("Quick look", max_steps=60)
+    assert config.decoder_warmup_steps == 20
+    with pytest.raises(ValueError, match="decoder_warmup_steps"):
+        TrainConfig.from_preset("Quick look", max_steps=60, decoder_warmup_steps=200)
+
+
+def test_an_empty_setting_is_called_empty_and_limits_are_written_out() -> None:
+    with pytest.raises(ValueError, match="at least 1 and at most 100,000,000; it is empty"):
+        checked({"max_steps": None})

@@ -15,6 +15,8 @@ MODULES = sorted(CORE.rglob("*.py"))
 
 LEVELS = [
     [
+        "methods",
+        "presets",
         "config",
         "noise",
         "records",
@@ -49,6 +51,7 @@ LEVELS = [
         "rebuild",
         "probes",
         "checkpoints",
+        "objectives",
     ],
     [
         "steps",

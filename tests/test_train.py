@@ -254,6 +254,7 @@ def test_two_processes_reach_the_losses_and_weights_of_one(
         )
         launch.start(run)
         assert launch.wait(run, timeout=180) == "finished", run.log_tail(80)
+        assert run.log_tail(200).count("Training finished.") == (2 if devices == "cpu*2" else 1)
         results[devices] = losses(run), load_file(run.encoder_dir / "model.safetensors")
     (one, weights), (two, others) = results["cpu"], results["cpu*2"]
     assert one == pytest.approx(two, abs=2e-4)
@@ -274,3 +275,23 @@ def _without_dropout(folder: Path, tmp_path: Path) -> Path:
         config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         (target / "config.json").write_text(json.dumps(config))
     return target
+
+
+def test_a_run_that_is_ended_while_it_loads_says_stopped_and_can_be_resumed(
+    tmp_path: Path, tiny_model_folder: Path
+) -> None:
+    run = make_run(tmp_path, tiny_model_folder, make_sentences(60))
+    launch.start(run)
+    deadline = time.monotonic() + 120
+    while run.status().get("phase", "") != "Loading the model and preparing the text":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process = run.process()
+    assert process is not None
+    process.terminate()
+    while run.process() is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert run.status()["state"] in ("stopped", "finished")
+    assert train.main(run.path) == 0
+    assert run.status()["state"] == "finished"

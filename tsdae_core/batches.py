@@ -172,9 +172,10 @@ class Batch:
     def split(self, pieces: int) -> list[Batch]:
         """The batch in at most `pieces` smaller ones, each cut to its own longest sentence."""
         rows = torch.arange(len(self.indices)).chunk(pieces)
-        return [self._rows(row) for row in rows]
+        return [self.rows(row) for row in rows]
 
-    def _rows(self, rows: Tensor) -> Batch:
+    def rows(self, rows: Tensor) -> Batch:
+        """Some rows (by number), cut to their own longest sentence."""
         noisy_mask, target_mask = self.noisy_mask[rows], self.target_mask[rows]
         s, t = int(noisy_mask.sum(1).max()), int(target_mask.sum(1).max())
         return Batch(

@@ -21,6 +21,12 @@ from tsdae_core.model import TSDAE, pool
 from tsdae_core.runs import Checkpoint, Run, new_folder, put_in_place
 from tsdae_core.storage import from_base, save
 
+EXTRA = "extra."
+"""How the names of weights begin that only training needs (`TSDAE.extra`)."""
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq", "square_avg")
+"""What AdamW and RMSprop remember of a weight."""
+
 
 def newest(run: Run) -> Checkpoint | None:
     """The newest checkpoint that can be resumed from."""
@@ -47,6 +53,9 @@ def write(
     if torch.cuda.is_available():
         state["rng.cuda"] = torch.cuda.get_rng_state()
     names = {id(weight): name for name, weight in learning.items()}
+    for name, extra in learning.items():  # weights that are no part of the saved model
+        if name.startswith(EXTRA):
+            state[name] = extra.detach().cpu().contiguous().clone()
     for weight, moments in optimizer.state.items():
         for key, value in moments.items():
             state[f"{key}.{names[id(weight)]}"] = torch.as_tensor(value).detach().cpu().contiguous().clone()
@@ -57,6 +66,12 @@ def write(
         if older.step < progress.step:
             older.optimizer_path.unlink(missing_ok=True)
     return target
+
+
+def extra_of(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """The weights of `TSDAE.extra` in a checkpoint."""
+    state = load_file(checkpoint.optimizer_path)
+    return {name.removeprefix(EXTRA): value for name, value in state.items() if name.startswith(EXTRA)}
 
 
 def resume(
@@ -72,7 +87,7 @@ def resume(
     if torch.cuda.is_available() and "rng.cuda" in state:
         torch.cuda.set_rng_state(state["rng.cuda"])
     for name, weight in learning.items():
-        for key in ("step", "exp_avg", "exp_avg_sq"):
+        for key in MOMENTS:
             saved = state.get(f"{key}.{name}")
             if saved is not None:
                 optimizer.state[weight][key] = saved.to(torch.float32 if key == "step" else weight.dtype).to(

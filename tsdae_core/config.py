@@ -13,6 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tsdae_core.methods import METHODS, OWN
+from tsdae_core.presets import PRESETS
+
 BUNDLED_MODEL = "all-MiniLM-L6-v2 (bundled)"
 """The value of `base_model` that names the encoder which comes with the app and needs no download."""
 
@@ -71,7 +74,13 @@ class TrainConfig(BaseModel):
         advanced=False,
     )
     objective: str = setting(
-        "tsdae", "Objective", "The method that trains the encoder.", group="Model", choices=["tsdae"]
+        "tsdae",
+        "Objective",
+        "The method that trains the encoder: TSDAE, or one that its paper compares it with (mlm, simcse, ct). Choosing one brings "
+        "that method's own settings from the paper.",
+        group="Model",
+        choices=list(METHODS),
+        advanced=False,
     )
     max_steps: int = setting(
         100_000,
@@ -96,6 +105,12 @@ class TrainConfig(BaseModel):
     learning_rate: float = setting(
         3e-5, "Learning rate", "AdamW's step size for the whole model. The paper uses 3e-5.", min=0.0, max=1.0, advanced=False
     )  # fmt: skip
+    optimizer: str = setting(
+        "adamw",
+        "Optimizer",
+        "AdamW in TSDAE, MLM and SimCSE; RMSprop in Contrastive Tension.",
+        choices=["adamw", "rmsprop"],
+    )
     weight_decay: float = setting(
         0.0, "Weight decay", "AdamW's decoupled weight decay. The authors' script uses 0.", min=0.0, max=1.0
     )
@@ -109,8 +124,9 @@ class TrainConfig(BaseModel):
     lr_schedule: str = setting(
         "constant",
         "Learning-rate schedule",
-        "How the learning rate changes after warm-up. The authors' script keeps it constant.",
-        choices=["constant", "linear", "cosine"],
+        "How the learning rate changes after warm-up. The authors' script keeps it constant. steps: to 80, 60, 40 and 20 % after "
+        "500, 1,000, 1,500 and 2,000 steps, as in Contrastive Tension.",
+        choices=["constant", "linear", "cosine", "steps"],
     )
     warmup_ratio: float = setting(
         0.0,
@@ -136,6 +152,32 @@ class TrainConfig(BaseModel):
         max=0.95,
         step=0.05,
         advanced=False,
+    )
+    mask_ratio: float = setting(
+        0.15,
+        "Words masked",
+        "MLM: share of the tokens that must be guessed; 80 % of them become a mask, 10 % another token, as in BERT.",
+        group="Other objectives",
+        min=0.01,
+        max=0.95,
+        step=0.01,
+    )
+    temperature: float = setting(
+        0.05,
+        "Temperature",
+        "SimCSE: what cosines are divided by before they compete. The paper uses 0.05.",
+        group="Other objectives",
+        min=0.001,
+        max=10.0,
+    )
+    negatives: int = setting(
+        7,
+        "Negative pairs",
+        "Contrastive Tension: pairs of different sentences for each pair of the same one. The paper uses 7.",
+        group="Other objectives",
+        min=1,
+        max=1000,
+        step=1,
     )
     pooling: str = setting(
         "cls",
@@ -246,8 +288,10 @@ class TrainConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _choices(cls, values: Any) -> Any:
-        """Refuse a value outside a field's list of choices, in words."""
+        """Refuse a value outside a field's list of choices, in words; what is not given is as in the objective's paper."""
         if isinstance(values, dict):
+            method = METHODS.get(str(values.get("objective")))
+            values = (method.defaults if method else {}) | values
             for name, value in values.items():
                 choices = _extra(name).get("choices") if name in cls.model_fields else None
                 if choices and value not in choices:
@@ -258,7 +302,7 @@ class TrainConfig(BaseModel):
     def _consistent(self) -> TrainConfig:
         if not self.base_model.strip():
             raise ValueError("base_model is empty; give a model name or a folder")
-        if self.decoder_warmup_steps >= self.max_steps:
+        if self.objective == "tsdae" and self.decoder_warmup_steps >= self.max_steps:
             raise ValueError(
                 f"decoder_warmup_steps must be smaller than max_steps ({self.max_steps:,}); got {self.decoder_warmup_steps:,}"
             )
@@ -268,10 +312,23 @@ class TrainConfig(BaseModel):
 
     @classmethod
     def from_preset(cls, preset: str, **changes: Any) -> TrainConfig:
-        """The named preset with some settings changed. Raises `ValueError` for an unknown preset or a wrong value."""
+        """The named preset with some settings changed; another objective brings its own settings.
+
+        Raises:
+            ValueError: for an unknown preset or a wrong value.
+        """
         if preset not in PRESETS:
             raise ValueError(f"there is no preset {preset!r}; the presets are {', '.join(PRESETS)}")
-        return checked(PRESETS[preset].changes | changes)
+        base = PRESETS[preset].changes
+        objective = changes.get("objective", base.get("objective", "tsdae"))
+        if objective != base.get("objective", "tsdae") and objective in METHODS:
+            left = {*OWN, *METHODS[objective].ignores}
+            rest = {name: value for name, value in base.items() if name not in left}
+            base = {name: value for name, value in METHODS[objective].defaults.items() if name in OWN} | rest
+        steps = changes.get("max_steps")
+        if isinstance(steps, int) and base.get("decoder_warmup_steps", 0) >= steps:
+            base = base | {"decoder_warmup_steps": steps // 3}  # a shorter run has a shorter beginning
+        return checked(base | changes)
 
 
 def _extra(name: str) -> dict[str, Any]:
@@ -295,11 +352,21 @@ def _sentence(item: Any) -> str:
     if not name:
         return str(item["msg"]).removeprefix("Value error, ")
     known = describe(name)
-    limits = [f"at least {known.min:g}"] if known.min is not None else []
-    limits += [f"at most {known.max:g}"] if known.max is not None else []
+    limits = [f"at least {_plain(known.min)}"] if known.min is not None else []
+    limits += [f"at most {_plain(known.max)}"] if known.max is not None else []
     allowed = " and ".join(limits) or f"a {known.kind.__name__}"
     whole = "a whole number, " if known.kind is int else ""
-    return f"{name} must be {whole}{allowed}; got {item['input']!r}"
+    got = "it is empty" if item["input"] is None else f"got {item['input']!r}"
+    return f"{name} must be {whole}{allowed}; {got}"
+
+
+def _plain(number: float) -> str:
+    """A limit as people write it.
+
+    >>> _plain(100_000_000), _plain(0.05)
+    ('100,000,000', '0.05')
+    """
+    return f"{int(number):,}" if number == int(number) else f"{number:g}"
 
 
 def describe(name: str) -> Setting:
@@ -331,60 +398,3 @@ def describe(name: str) -> Setting:
 def settings() -> list[Setting]:
     """Every setting, in the order of the form."""
     return [describe(name) for name in TrainConfig.model_fields]
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A named starting point: what it is for, and how it differs from the paper's values."""
-
-    text: str
-    changes: dict[str, Any]
-
-
-PRESETS: dict[str, Preset] = {
-    "Quick look": Preset(
-        "See it learn in a few minutes on a CPU: new weights first, batches of 16, only your own text's tokens.",
-        {
-            "max_steps": 700,
-            "batch_size": 16,
-            "learning_rate": 3e-4,
-            "vocabulary": "corpus",
-            "decoder_warmup_steps": 200,
-            "new_learning_rate": 1e-3,
-            "max_length": 64,
-            "pooling": "mean",
-            "anchor": 0.0,
-            "lr_schedule": "linear",
-        },
-    ),
-    "Paper": Preset(
-        "Exactly the paper's recipe: 100,000 steps, batch 8, AdamW at 3e-5, fp32. Made for a GPU; a CPU needs a day or more.",
-        {"base_model": "bert-base-uncased", "precision": "fp32", "max_grad_norm": 1.0},
-    ),
-    "Small corpus": Preset(
-        "For about 1,000 to 10,000 sentences: 20 passes at most, new weights first, stops when the held-out loss no longer falls.",
-        {
-            "max_steps": 10_000,
-            "epochs": 20.0,
-            "batch_size": 16,
-            "vocabulary": "corpus",
-            "decoder_warmup_steps": 300,
-            "new_learning_rate": 1e-3,
-            "pooling": "mean",
-            "early_stopping_patience": 5,
-        },
-    ),
-    "Tuned encoder": Preset(
-        "For a base that is already a sentence encoder: new weights first, then small steps held near the base.",
-        {
-            "max_steps": 1000,
-            "batch_size": 16,
-            "vocabulary": "corpus",
-            "decoder_warmup_steps": 350,
-            "new_learning_rate": 1e-3,
-            "max_length": 64,
-            "pooling": "mean",
-            "anchor": 2.0,
-        },
-    ),
-}

@@ -29,30 +29,27 @@ def start(run: Run) -> None:
     Raises:
         ValueError: when the run is already being trained.
     """
-    processes, options = _accelerate_options(run.config().devices)
-    module = ["-m", "tsdae_core.train", str(run.path)]
-    if processes > 1:
-        command = [sys.executable, "-m", "accelerate.commands.launch", *options, *module]
-    else:
-        command = [sys.executable, *module]
-    start_process(run, command)
+    _, launcher = _launcher(run.config().devices)
+    start_process(run, [sys.executable, *launcher, "-m", "tsdae_core.train", str(run.path)])
 
 
 def processes(devices: str) -> int:
     """How many processes a `devices` setting asks for."""
-    return _accelerate_options(devices)[0]
+    return _launcher(devices)[0]
 
 
-def _accelerate_options(devices: str) -> tuple[int, list[str]]:
-    """How many processes a `devices` setting asks for, and accelerate's options for them."""
+def _launcher(devices: str) -> tuple[int, list[str]]:
+    """How many processes a `devices` setting asks for, and Python's arguments that start them; none for a single one.
+
+    Accelerate's own launcher starts one process on a CPU, however many it is asked for.
+    """
     if devices.startswith("cpu*"):
         count = int(devices.removeprefix("cpu*"))
-        return count, ["--cpu", "--num_processes", str(count), "--num_machines", "1", "--mixed_precision", "no",
-                       "--dynamo_backend", "no", "--main_process_port", "0"]  # fmt: skip
+        return count, ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
     names = [name.strip() for name in devices.split(",") if name.strip()]
     if len(names) > 1:
         ids = ",".join(name.removeprefix("cuda:") for name in names)
-        return len(names), ["--multi_gpu", "--gpu_ids", ids, "--num_processes", str(len(names)), "--num_machines",
+        return len(names), ["-m", "accelerate.commands.launch", "--multi_gpu", "--gpu_ids", ids, "--num_processes", str(len(names)), "--num_machines",
                             "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]  # fmt: skip
     return 1, []
 

@@ -37,6 +37,7 @@ class Facts:
     vocabulary: list[int] = field(default_factory=list)
     tied: bool = True
     new_head: bool = False
+    objective: str = "tsdae"
 
 
 class Bottleneck(nn.Module):
@@ -92,7 +93,8 @@ class TSDAE(nn.Module):
 
     Attributes:
         transformer: the masked-LM model, encoder and (when tied) decoder.
-        bottleneck: one `Bottleneck` per layer.
+        bottleneck: one `Bottleneck` per layer; none when another objective than TSDAE trains the encoder.
+        extra: weights that only another objective's training needs; never saved with the model.
         tokenizer: the checkpoint's own fast tokenizer.
         facts: pooling, maximum length and the like.
     """
@@ -106,7 +108,7 @@ class TSDAE(nn.Module):
         self.facts = facts
         config = transformer.config
         self.family = family_of(config.model_type)
-        joins = self.family.joins(transformer)
+        joins = self.family.joins(transformer) if facts.objective == "tsdae" else []
         layers = [
             Bottleneck(
                 config.hidden_size,
@@ -123,19 +125,26 @@ class TSDAE(nn.Module):
                 nn.init.normal_(linear.weight, std=getattr(config, "initializer_range", 0.02))
                 nn.init.zeros_(linear.bias)
         self.bottleneck = nn.ModuleList(layers)
-        self.decoder = None if facts.tied else copy.deepcopy(transformer)
+        self.extra: nn.Module | None = None
+        self.decoder = None if facts.tied or not layers else copy.deepcopy(transformer)
         self.spare: dict[str, Tensor] = {}
         """Weights of the checkpoint that TSDAE does not use (a pooler), kept for the exported encoder."""
         self._vector: Tensor | None = None
         self._joined = 0
-        self._remap: Tensor | None = None
+        self._remap: Tensor | None
+        self.register_buffer("_remap", None, persistent=False)  # follows the model to its device
         self._whole: dict[str, Tensor] = {}
-        for module in dict.fromkeys(self.family.joins(self._decoding)):
+        for module in dict.fromkeys(self.family.joins(self._decoding) if self.decodes else []):
             module.register_forward_hook(self._join)
 
     @property
     def _decoding(self) -> Any:
         return self.transformer if self.decoder is None else self.decoder
+
+    @property
+    def decodes(self) -> bool:
+        """Whether there is a decoder; only TSDAE has one."""
+        return len(self.bottleneck) > 0
 
     @property
     def device(self) -> torch.device:

@@ -29,7 +29,7 @@ class Plan:
             total = min(total, max(1, math.ceil(config.epochs * math.ceil(sentences / config.batch_size))))
         return cls(
             total=total,
-            warmup=min(config.decoder_warmup_steps, total - 1),
+            warmup=min(config.decoder_warmup_steps, total - 1) if config.objective == "tsdae" else 0,
             probe_every=config.probe_every or max(1, round(total / 24)),
             checkpoint_every=config.checkpoint_every or max(1, math.ceil(total / 8)),
             log_every=max(1, total // 5000),
@@ -44,6 +44,8 @@ class Plan:
         if done < config.warmup_ratio:
             return config.learning_rate * min(1.0, (done + 1 / length) / config.warmup_ratio)
         left = (1 - done) / (1 - config.warmup_ratio)
+        if config.lr_schedule == "steps":
+            return config.learning_rate * (1 - 0.2 * min(4, step // 500))
         shape = {"constant": 1.0, "linear": left, "cosine": 0.5 * (1 - math.cos(math.pi * left))}
         return config.learning_rate * shape[config.lr_schedule]
 

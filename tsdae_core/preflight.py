@@ -15,7 +15,9 @@ import psutil
 import pyarrow as pa
 
 from tsdae_core import base_models
-from tsdae_core.config import PRESETS, TrainConfig
+from tsdae_core.config import PRESETS, TrainConfig, describe
+from tsdae_core.launch import processes
+from tsdae_core.methods import METHODS, without_decoder
 from tsdae_core.plan import Plan
 from tsdae_core.runs import Run, create_run, read_json, write_json
 
@@ -59,7 +61,7 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
     errors, warnings, infos = [], [], []
     if count < FEWEST:
         errors.append(
-            f"The text has {count:,} sentences; training needs at least {FEWEST}, and helps from about 1,000 on."
+            f"The text has {count:,} sentence{'' if count == 1 else 's'}; training needs at least {FEWEST}, and helps from about 1,000 on."
         )
     elif count < 1000:
         warnings.append(
@@ -91,7 +93,7 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
                 f"Each sentence is seen {passes:,.0f} times; watch the held-out loss, or switch on early stopping."
             )
         words = sorted(len(text.split()) for text in corpus["sentence"].slice(0, 2000).to_pylist())
-        if words[len(words) // 2] < 4:
+        if words[len(words) // 2] < 4 and config.objective == "tsdae":
             warnings.append(
                 "Half of the sentences have fewer than 4 words: little is left of them after the damage."
             )
@@ -99,7 +101,8 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
             infos.append(
                 f"{count // 10:,} sentences are held out, a tenth of the text, instead of {config.held_out:,}."
             )
-    if config.noise == "delete" and config.noise_ratio < 0.2:
+        warnings += _about_objective(config, count)
+    if config.objective == "tsdae" and config.noise == "delete" and config.noise_ratio < 0.2:
         warnings.append(
             "Fewer than 20 % of the words are deleted: the decoder can copy, and the vector learns little."
         )
@@ -110,11 +113,37 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
     )
 
 
+def _about_objective(config: TrainConfig, sentences: int) -> list[str]:
+    """Warnings about settings that mean nothing to the chosen objective, and about what it needs."""
+    method, usual, found = METHODS[config.objective], TrainConfig(), []
+    idle = [
+        f"'{describe(name).label}'"
+        for name in method.ignores
+        if getattr(config, name) != getattr(usual, name)
+    ]
+    if idle:
+        does = "does" if len(idle) == 1 else "do"
+        found.append(f"{method.name} does not use {' and '.join(idle)}; what is set there {does} nothing.")
+    if without_decoder(config.objective):
+        found.append(
+            f"{method.name} has no decoder: nothing can be rebuilt, and damage is only used to measure the vectors."
+        )
+    if config.objective == "simcse":
+        steps = Plan.of(config, sentences).total
+        if steps < 100:
+            found.append(
+                f"SimCSE will take only {steps:,} steps: lower 'Batch size' or raise 'Epochs' for a text this small."
+            )
+        if processes(config.devices) > 1:
+            found.append("SimCSE works on one device; choose one under 'Devices'.")
+    return found
+
+
 def _about_base(config: TrainConfig) -> list[str]:
     """Warnings that need the base model's description, which lies on this machine."""
     facts = base_models.describe_base(config.base_model)
     found = []
-    if facts.is_sentence_encoder and not config.decoder_warmup_steps:
+    if facts.is_sentence_encoder and config.objective == "tsdae" and not config.decoder_warmup_steps:
         found.append(
             "The base is already a sentence encoder; trained from the first step with a random decoder it usually gets "
             f"worse. Set 'Decoder first' to a few hundred steps, as the preset {next(iter(PRESETS))} does."
@@ -167,7 +196,7 @@ def _measure_here(run: Run) -> Estimate:
     config = run.config()
     count = int(read_json(run.path / "sentences.json")["count"])
     steps = prepare(run, config, make_accelerator(config))
-    batches = epoch_batches(steps.lengths, config.batch_size, seed=config.seed, epoch=0)
+    batches = epoch_batches(steps.order_by, config.batch_size, seed=config.seed, epoch=0)
     for indices in batches[:2]:
         steps.step(indices, epoch=0, rate=config.learning_rate)
     started = time.monotonic()
@@ -177,8 +206,11 @@ def _measure_here(run: Run) -> Estimate:
     per_step = (time.monotonic() - started) / len(chosen)
     started = time.monotonic()
     with steps.autocast():
-        probes.held_out_numbers(steps.model, steps.looks)
-        probes.look(steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed)
+        steps.looks.numbers(steps.model)
+        if steps.model.decodes:
+            probes.look(
+                steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed
+            )
     per_look = time.monotonic() - started
     plan = Plan.of(config, count)
     looks = plan.total / plan.probe_every

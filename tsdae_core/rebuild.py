@@ -21,6 +21,7 @@ from tsdae_core.alignment import align, kept_share, recovered_share, tokens_json
 from tsdae_core.batches import Batch, build_cache, pad
 from tsdae_core.generation import generate, special
 from tsdae_core.glass import explained
+from tsdae_core.methods import without_decoder
 from tsdae_core.model import TSDAE
 from tsdae_core.noise import damage, generator
 from tsdae_core.pieces import pieces_of
@@ -46,8 +47,10 @@ def load_model(run: Run, *, step: int | None = None) -> TSDAE:
     """The run's model, or the one of its checkpoint at `step`; loaded once for as long as its files stay the same.
 
     Raises:
-        ValueError: when there is no such model.
+        ValueError: when there is no such model, or when it has no decoder.
     """
+    if refusal := without_decoder(run.config().objective):
+        raise ValueError(refusal)
     if step is not None and step not in [checkpoint.step for checkpoint in run.checkpoints()]:
         had = ", ".join(str(checkpoint.step) for checkpoint in run.checkpoints()) or "none"
         raise ValueError(f"{run.name} has no checkpoint at step {step}; it has {had}")

@@ -15,16 +15,19 @@ from torch import Tensor, nn
 
 from tsdae_core import probes
 from tsdae_core.batches import Batch, Batcher, TokenCache, build_cache
-from tsdae_core.checkpoints import anchor_encoder
+from tsdae_core.checkpoints import anchor_encoder, extra_of
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import check_devices, choose_precision, keep_memory
 from tsdae_core.families import self_test
 from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
+from tsdae_core.objectives import extra_weights, make_objective
+from tsdae_core.objectives.base import Objective
+from tsdae_core.objectives.looks import Looks
 from tsdae_core.plan import split_corpus
-from tsdae_core.runs import Run
+from tsdae_core.runs import Checkpoint, Run
 from tsdae_core.scratch import base_of
-from tsdae_core.storage import from_base
+from tsdae_core.storage import from_base, load
 from tsdae_core.vocabulary import few_rows
 
 
@@ -53,8 +56,9 @@ class Steps:
     """All that takes part in a step.
 
     Attributes:
-        cache, batcher: the training sentences.
-        looks: held-out sentences with damage that never changes.
+        cache: the training sentences.
+        objective: makes the batches and says what they cost.
+        looks: the held-out sentences.
         shown: the probe sentences.
         masters: fp32 copies of the weights when the model computes in bf16.
         new, old: parameters that the base checkpoint had not, and had.
@@ -65,8 +69,8 @@ class Steps:
     accelerator: Accelerator
     model: TSDAE
     cache: TokenCache
-    batcher: Batcher
-    looks: probes.HeldOut
+    objective: Objective
+    looks: Looks
     shown: list[str]
     optimizer: torch.optim.Optimizer
     precision: str
@@ -76,11 +80,12 @@ class Steps:
     old: list[nn.Parameter]
     pieces: int = 1
     scaler: torch.amp.GradScaler = field(init=False)
-    lengths: np.ndarray = field(init=False)
+    order_by: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
-        self.lengths = self.cache.lengths()
+        lengths = self.cache.lengths()
+        self.order_by = lengths if self.objective.by_length else np.zeros_like(lengths)
 
     @property
     def device(self) -> torch.device:
@@ -111,15 +116,15 @@ class Steps:
             only_new: let only the new weights learn.
 
         Returns:
-            (): the batch's mean loss per token, without the anchor.
+            (): the batch's mean loss (per token in TSDAE), without the anchor.
         """
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         for weight in self.old:
             weight.requires_grad_(not only_new)
-        mine = indices[self.accelerator.process_index :: self.accelerator.num_processes]
-        scored = int((self.lengths[indices] - 1).sum())
-        loss = self._backward(mine, epoch, scored, len(indices))
+        mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
+        batch, scored = self.objective.batch(indices, epoch=epoch, mine=mine)
+        loss = self._backward(batch, scored, len(indices))
         if self.masters:
             self.masters.take_gradients()
         learning = list(self.learning(only_new=only_new).values())
@@ -135,12 +140,12 @@ class Steps:
         self.optimizer.zero_grad()
         return loss
 
-    def _backward(self, mine: np.ndarray, epoch: int, scored: int, sentences: int) -> Tensor:
+    def _backward(self, batch: Batch | None, scored: int, sentences: int) -> Tensor:
         """Gradients of this process's rows; when memory runs short, again in smaller parts."""
         loss = torch.zeros((), device=self.device)
-        if not len(mine):
+        if batch is None:
             return loss
-        batch = self.batcher.batch(mine, epoch=epoch).to(self.device)
+        batch = batch.to(self.device)
         while True:
             try:
                 for piece in batch.split(self.pieces):
@@ -151,7 +156,7 @@ class Steps:
                     loss = loss + rebuilt.detach() / scored
                 return loss
             except RuntimeError as error:
-                self._halve(error, len(mine))
+                self._halve(error, len(batch.indices))
                 self.model.zero_grad()
                 loss = torch.zeros((), device=self.device)
 
@@ -164,8 +169,8 @@ class Steps:
         return few_rows(model.transformer.get_input_embeddings(), model.local(ids))
 
     def _losses(self, batch: Batch, sentences: int) -> tuple[Tensor, Tensor]:
-        """The summed reconstruction loss, and this part's share of the anchor."""
-        rebuilt, _ = self.model(batch)
+        """The objective's summed loss, and this part's share of the anchor."""
+        rebuilt = self.objective.loss(self.model, batch)
         if self.anchor is None:
             return rebuilt, torch.zeros((), device=self.device)
         whole = self.model.encode(batch.target, batch.target_mask).float()
@@ -178,6 +183,12 @@ class Steps:
         """Work through each batch in twice as many parts, if memory is what ran out."""
         if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise error
+        if not self.objective.splits:
+            raise TrainingError(
+                f"Memory does not suffice for a batch of {rows:,} sentences.",
+                "Lower the batch size or the longest sentence: this objective compares each sentence of a batch with all "
+                "others, so a batch cannot be worked through in parts.",
+            ) from error
         if self.pieces >= rows:
             raise TrainingError(
                 "Memory does not suffice for a single sentence.",
@@ -201,33 +212,24 @@ def sum_over_processes(accelerator: Accelerator, weights: list[nn.Parameter], lo
     return flat[0]
 
 
-def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: TSDAE | None = None) -> Steps:
+def prepare(
+    run: Run, config: TrainConfig, accelerator: Accelerator, *, last: Checkpoint | None = None
+) -> Steps:
     """Everything up to the first step: model, token cache, held-out batches, optimizer.
 
     Args:
         run: holds the corpus and the probe sentences.
         config: the settings.
         accelerator: the devices.
-        model: from a checkpoint; None starts from the base model.
+        last: the checkpoint to go on from; None starts from the base model.
 
     Raises:
         ValueError: for settings that cannot work here.
     """
     device = accelerator.device
     precision = choose_precision(config.precision, device)
-    if model is None:
-        if accelerator.is_main_process:
-            base_of(run)  # made once where it has to be made
-        accelerator.wait_for_everyone()
-        model = from_base(
-            base_of(run),
-            called=config.base_model,
-            pooling=config.pooling,
-            max_length=config.max_length,
-            tied=config.tied,
-            layers=config.layers,
-        )
-    else:  # a new model was tested when it was made
+    model = load(last.path) if last else _from_base(run, config, accelerator)
+    if last and model.decodes:  # a new model was tested when it was made
         self_test(model)
     if not model.family.mixed_precision:
         precision = "fp32"
@@ -236,35 +238,62 @@ def prepare(run: Run, config: TrainConfig, accelerator: Accelerator, *, model: T
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
     cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
     watched = build_cache(held_out_texts + shown, model.tokenizer, max_length=model.facts.max_length)
-    looks = probes.held_out_batches(_batcher(watched, model, config), len(held_out_texts))
     if config.vocabulary == "corpus":
         model.restrict(_needed(cache, watched, model))
+    objective = make_objective(config, model, _batcher(cache, model, config))
+    if not objective.splits and accelerator.num_processes > 1:
+        raise ValueError(
+            f"the objective {config.objective} compares all sentences of a batch with each other and works on one device; "
+            f"set devices to one, such as cpu or cuda:0; got {config.devices!r}"
+        )
+    watching = _batcher(watched, model, config)
+    looks = Looks.of(config, make_objective(config, model, watching), watching, len(held_out_texts))
+    model.extra = extra_weights(config, model)
+    if last and model.extra is not None:
+        model.extra.load_state_dict(extra_of(last), strict=False)
     model.to(device).train()
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     anchor = anchor_encoder(model, config, base_of(run), dtype=dtype) if config.anchor else None
     masters = Masters(model, dtype) if precision == "bf16" else None
-    optimizer = torch.optim.AdamW(
-        masters.by_name.values() if masters else model.parameters(),
-        lr=config.learning_rate,
-        weight_decay=config.weight_decay,
-        fused=device.type in ("cpu", "cuda"),
-    )
     named = list(model.named_parameters())
     return Steps(
         config=config,
         accelerator=accelerator,
         model=model,
         cache=cache,
-        batcher=_batcher(cache, model, config),
+        objective=objective,
         looks=looks,
         shown=shown,
-        optimizer=optimizer,
+        optimizer=_optimizer(config, list(masters.by_name.values()) if masters else list(model.parameters())),
         precision=precision,
         masters=masters,
         anchor=anchor,
         new=[weight for name, weight in named if model.is_new(name)],
         old=[weight for name, weight in named if not model.is_new(name)],
     )
+
+
+def _from_base(run: Run, config: TrainConfig, accelerator: Accelerator) -> TSDAE:
+    if accelerator.is_main_process:
+        base_of(run)  # made once where it has to be made
+    accelerator.wait_for_everyone()
+    return from_base(
+        base_of(run),
+        called=config.base_model,
+        pooling=config.pooling,
+        max_length=config.max_length,
+        tied=config.tied,
+        layers=config.layers,
+        objective=config.objective,
+    )
+
+
+def _optimizer(config: TrainConfig, weights: list[nn.Parameter]) -> torch.optim.Optimizer:
+    rate, decay = config.learning_rate, config.weight_decay
+    if config.optimizer == "rmsprop":
+        return torch.optim.RMSprop(weights, lr=rate, weight_decay=decay)
+    fused = weights[0].device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(weights, lr=rate, weight_decay=decay, fused=fused)
 
 
 def _batcher(cache: TokenCache, model: TSDAE, config: TrainConfig) -> Batcher:

@@ -21,6 +21,7 @@ from transformers.utils import logging as transformers_logging
 from tsdae_core import sources
 from tsdae_core.batches import special_tokens
 from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence, self_test
+from tsdae_core.methods import METHODS
 from tsdae_core.model import TSDAE, Facts
 from tsdae_core.runs import new_folder, put_in_place
 
@@ -33,6 +34,7 @@ def from_base(
     tied: bool = True,
     layers: int = 0,
     called: str = "",
+    objective: str = "tsdae",
 ) -> TSDAE:
     """Start from a checkpoint: its transformer, its masked-LM head if it has one, a new bottleneck.
 
@@ -43,6 +45,7 @@ def from_base(
         tied: one transformer for both directions; False gives the decoder a copy of its own.
         layers: keep only the first so many; 0 keeps all.
         called: how to name it in words, if not as it was given.
+        objective: what will train it; only TSDAE needs a bottleneck.
 
     Raises:
         ValueError: for a checkpoint that cannot be trained, with the reason.
@@ -68,11 +71,14 @@ def from_base(
         )
     transformer, missing = _transformer(path, config, family, base_model)
     longest = longest_sentence(config, family)
-    facts = Facts(pooling, min(max_length, longest), base_model=called or base_model, tied=tied)
+    facts = Facts(
+        pooling, min(max_length, longest), base_model=called or base_model, tied=tied, objective=objective
+    )
     model = TSDAE(transformer, tokenizer, facts)
     model.spare = _poolers(source.transformer, keys, set(transformer.base_model.state_dict()))
     facts.loaded = _report(model, called or base_model, missing, source.left_out)
-    self_test(model)
+    if model.decodes:
+        self_test(model)
     return model
 
 
@@ -174,20 +180,25 @@ def _report(model: TSDAE, base_model: str, missing: list[str], left_out: list[st
     new_head = model.facts.new_head = any(not key.startswith(prefix) for key in missing)
     lost = [key for key in missing if key.startswith(prefix)]
     head = "masked-LM head new: this checkpoint has none" if new_head else "masked-LM head loaded"
+    new = f"{len(model.bottleneck)} bottleneck layers new, {head}" if model.decodes else "no decoder"
+    if model.facts.objective == "mlm":
+        new = f"{new}, {head}"
     text = (
         f"{base_model}: {config.model_type}, {config.num_hidden_layers} layers, {config.hidden_size} wide, "
-        f"{config.vocab_size:,} tokens; {len(model.bottleneck)} bottleneck layers new, {head}"
+        f"{config.vocab_size:,} tokens; {new}"
     )
     if lost:
         text += f"; {len(lost)} weights of the transformer were missing and are new ({lost[0]})"
     if left_out:
-        text += f"; {' and '.join(left_out)} left out: TSDAE trains the pooled vector itself"
+        text += f"; {' and '.join(left_out)} left out: the pooled vector itself is trained"
     return text
 
 
 def save(model: TSDAE, folder: Path) -> None:
     """Write `folder/encoder` and `folder/decoder`; each is whole or absent, whatever interrupts the writing."""
-    state = {name: value for name, value in model.whole_state().items() if name not in _shared(model)}
+    left_out = _shared(model)
+    state = {name: value for name, value in model.whole_state().items() if name not in left_out}
+    state = {name: value for name, value in state.items() if not name.startswith("extra.")}
     prefix = f"transformer.{model.transformer.base_model_prefix}."
     body = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     rest = {key: value for key, value in state.items() if not key.startswith(prefix)}
@@ -251,14 +262,15 @@ def _write_encoder(model: TSDAE, folder: Path, state: dict[str, Tensor]) -> None
 
 
 def _card(facts: Facts) -> str:
+    method = METHODS[facts.objective]
     return f"""---
 library_name: sentence-transformers
 pipeline_tag: sentence-similarity
-tags: [sentence-transformers, tsdae]
+tags: [sentence-transformers, {facts.objective}]
 ---
-# A TSDAE sentence encoder
+# A {method.name} sentence encoder
 
-Trained without labels by TSDAE (arXiv 2104.06979) from {facts.base_model}, {facts.pooling} pooling,
+Trained without labels by {method.name} ({method.cite}) from {facts.base_model}, {facts.pooling} pooling,
 at most {facts.max_length} tokens. It is fitted to the text that it was trained on; on general sentence similarity it
 may be no better than its base.
 

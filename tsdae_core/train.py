@@ -60,9 +60,11 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
         phase="Loading the model and preparing the text",
         device=describe_device(accelerator.device),
     )
-    set_seed(config.seed, device_specific=True)
+    set_seed(config.seed)  # the same new weights in all processes
     last = checkpoints.newest(run)
-    steps = prepare(run, config, accelerator, model=load(last.path) if last else None)
+    steps = prepare(run, config, accelerator, last=last)
+    if accelerator.num_processes > 1:
+        set_seed(config.seed, device_specific=True)  # but dropout of their own
     plan, model = Plan.of(config, len(steps.cache)), steps.model
     print(model.facts.loaded, flush=True)
     say(loaded=model.facts.loaded, precision=steps.precision, total=plan.total, sentences=len(steps.cache))
@@ -80,7 +82,7 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
     stop = _Stop(run, accelerator)
     clock = _Clock(progress.seconds, progress.step)
     summed, counted, ending = torch.zeros((), device=accelerator.device), 0, "finished"
-    order = endless(steps.lengths, config.batch_size, seed=config.seed, skip=progress.step)
+    order = endless(steps.order_by, config.batch_size, seed=config.seed, skip=progress.step)
     with tqdm(total=plan.total, initial=progress.step, disable=not (bar and main), unit="step") as shown_bar:
         while progress.step < plan.total:
             if stop.asked():
@@ -139,11 +141,13 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     config = steps.config
     numbers: dict[str, Any] = {"step": progress.step}
     with steps.autocast():
-        numbers |= probes.held_out_numbers(steps.model, steps.looks)
-        seen = probes.look(
-            steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed
-        )
-    run.append_samples({"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen})
+        numbers |= steps.looks.numbers(steps.model)
+        if steps.model.decodes:
+            seen = probes.look(
+                steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed
+            )
+            row = {"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen}
+            run.append_samples(row)
     numbers = {key: round(value, 6) for key, value in numbers.items()}
     progress.first_rank = progress.first_rank or numbers.get("effective_rank", 0.0)
     warning = probes.collapse(numbers, progress.first_rank)
@@ -257,9 +261,14 @@ def main(path: Path, *, bar: bool = False) -> int:
     run = Run(path.resolve())
     is_main = int(os.environ.get("RANK", "0")) == 0
     try:
+        signal.signal(signal.SIGTERM, _leave)  # until there is something to save, see `_Stop`
         ending = train(run, make_accelerator(run.config()), bar=bar)
         print(f"Training {ending}.", flush=True)
         return 0
+    except _Left:
+        if is_main and run.path.is_dir():
+            run.write_status(state="stopped", phase="Ended before its first step; resume starts it")
+        return 143
     except BaseException as error:
         traceback.print_exc()
         if is_main and run.path.is_dir():
@@ -267,6 +276,14 @@ def main(path: Path, *, bar: bool = False) -> int:
             advice = getattr(error, "advice", "") or _advice(error)
             run.write_status(state="failed", phase="Failed", error=first_line, advice=advice)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+class _Left(BaseException):
+    """SIGTERM came while there was nothing to save yet."""
+
+
+def _leave(*_: object) -> None:
+    raise _Left
 
 
 def _advice(error: BaseException) -> str:

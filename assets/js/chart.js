@@ -217,6 +217,7 @@ async function ask(mine) {
   answered = true;
   ({ offset, edition, state } = answer);
   phase = answer.phase || "";
+  unit = answer.unit || unit;
   take(answer.rows);
   if (changed) draw();
 }

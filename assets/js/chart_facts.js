@@ -6,7 +6,8 @@ const three = (value) =>
   value == null ? "–" : Math.abs(value) >= 1000 ? count.format(value) : minus(value.toPrecision(3));
 const percent = (share) => `${Math.round(100 * share)} %`;
 const perplexity = (loss) => (loss > 14 ? "over a million" : three(Math.exp(loss)));
-const meaning = (loss) => (loss == null ? "" : `perplexity ${perplexity(loss)}`);
+let unit = "nats per token"; // of the run's loss; only a token's has a perplexity
+const meaning = (loss) => (loss == null || !unit.endsWith("token") ? "" : `perplexity ${perplexity(loss)}`);
 
 /* What a look says of the vectors: key, label, how it is written, and what it means. */
 const HEALTH = [

@@ -18,6 +18,8 @@ function palette(colour) {
   };
 }
 
+const bracketed = (text) => (text ? ` (${text})` : "");
+
 function series(look, view) {
   const { steps, losses, rates, smooth } = curve;
   const [from, to] = view.range || [-Infinity, Infinity];
@@ -34,22 +36,22 @@ function series(look, view) {
       hovertemplate: "%{y:.3g}",
     }),
     line("training", places.map((i) => smooth[i]), { color: look.accent, width: 2.5 }, {
-      text: places.map((i) => meaning(smooth[i])),
-      hovertemplate: "%{y:.3g} (%{text})",
+      text: places.map((i) => bracketed(meaning(smooth[i]))),
+      hovertemplate: "%{y:.3g}%{text}",
     }),
     line("another sentence's vector", shuffled.map((row) => row.shuffled), { color: look.base, width: 2, dash: "dash" }, {
       x: shuffled.map((row) => row.step),
-      text: shuffled.map((row) => meaning(row.shuffled)),
+      text: shuffled.map((row) => bracketed(meaning(row.shuffled))),
       mode: shuffled.length < 2 ? "markers" : "lines",
       marker: { color: look.base, size: 7, symbol: "line-ew-open" },
-      hovertemplate: "%{y:.3g} (%{text})",
+      hovertemplate: "%{y:.3g}%{text}",
     }),
     line("held-out", held.map((row) => row.held_out), { color: look.heldOut, width: 1.5 }, {
       x: held.map((row) => row.step),
       mode: held.length > 200 ? "lines" : "lines+markers",
       marker: { color: look.heldOut, size: view.width < 520 || held.length > 60 ? 5 : 7 },
-      text: held.map((row) => meaning(row.held_out) + (row.written == null ? "" : `, ${percent(row.written)} rebuilt`)),
-      hovertemplate: "%{y:.3g} (%{text})",
+      text: held.map((row) => bracketed(meaning(row.held_out) + (row.written == null ? "" : `, ${percent(row.written)} rebuilt`))),
+      hovertemplate: "%{y:.3g}%{text}",
     }),
     line("learning rate", view.rate ? places.map((i) => rates[i]) : [], { color: look.rate, width: 1.5, dash: "dot" }, {
       x: view.rate ? at : [],
@@ -106,7 +108,7 @@ function layout(look, view) {
     dragmode: "zoom",
     legend: { orientation: "h", y: -0.16, yanchor: "top", x: 0, font: { color: look.text } },
     xaxis: { ...axis, title: { text: narrow ? "" : "step", standoff: 4 }, tickformat: ",d", hoverformat: ",d", rangemode: "nonnegative", showgrid: false, spikethickness: 1, spikecolor: look.soft, spikedash: "dot", unifiedhovertitle: { text: "step %{x}" } },
-    yaxis: { ...axis, title: { text: narrow ? "" : "loss (nats per token)", standoff: 6 }, type: view.log ? "log" : "linear", uirevision: view.run + view.log, nticks: 8 },
+    yaxis: { ...axis, title: { text: narrow ? "" : `loss (${unit})`, standoff: 6 }, type: view.log ? "log" : "linear", uirevision: view.run + view.log, nticks: 8 },
     yaxis2: { ...axis, overlaying: "y", side: "right", visible: view.rate, showgrid: false, tickmode: "auto", nticks: 6, tickformat: ".1e", rangemode: "tozero", title: { text: view.rate && !narrow ? "learning rate" : "" } },
     shapes: lines,
     annotations: labels,

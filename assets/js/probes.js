@@ -46,6 +46,7 @@ let run = "";
 let edition = "";
 let offset = 0;
 let state = "";
+let note = ""; // why there will be nothing to show
 let answered = false;
 let looks = []; // {step, sentences}
 let at = -1; // which look is shown
@@ -70,7 +71,7 @@ function draw() {
   for (const part of [bar, total, table, frame.querySelector(".tok-legend")]) part.hidden = nothing;
   empty.hidden = !nothing;
   empty.textContent = emptyText();
-  empty.classList.toggle("watch-waiting", nothing && !!run && (!answered || ACTIVE.includes(state)));
+  empty.classList.toggle("watch-waiting", nothing && !!run && !note && (!answered || ACTIVE.includes(state)));
   if (nothing) return body.replaceChildren();
   if (following || at < 0) at = looks.length - 1;
   at = Math.min(at, looks.length - 1);
@@ -152,6 +153,7 @@ function emptyText() {
   if (!run) return "Sentences of a run and what its decoder makes of them are shown here. Choose a run above, or start one.";
   if (!answered) return "Reading the run …";
   if (state === "missing") return "This run is no longer there. Choose another one above.";
+  if (note) return note;
   if (ACTIVE.includes(state)) return "The first look at the probe sentences comes with the first held-out loss.";
   return state === "new" ? "This run has not been started yet." : "This run ended before its first look at the probe sentences.";
 }
@@ -224,6 +226,7 @@ async function ask(mine) {
   if (answer.reset) looks = [];
   answered = true;
   ({ offset, edition, state } = answer);
+  note = answer.note || "";
   take(answer.rows);
   if (changed && !player) draw();
 }
@@ -245,7 +248,7 @@ function begin() {
   const name = (value && typeof value === "object" ? value.run : value) || "";
   if (name === run && ticket) return;
   run = name;
-  edition = state = "";
+  edition = state = note = "";
   offset = 0;
   answered = false;
   looks = [];

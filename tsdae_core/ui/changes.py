@@ -29,7 +29,9 @@ def build(shell: Shell) -> gr.HTML:
         value = {"run": name or "", "states": states_of(shell.workspace, name)}
         return gr.skip() if value == shown else value
 
-    gr.on([shell.picker.change, shell.app.load, shell.tabs.select], on_run, [view, shell.picker], view, **FOLLOW)
+    gr.on(
+        [shell.picker.change, shell.app.load, shell.tabs.select], on_run, [view, shell.picker], view, **FOLLOW
+    )
     return view
 
 

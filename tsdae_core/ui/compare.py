@@ -12,7 +12,7 @@ from tsdae_core.evaluate.kinds import KINDS, PROXIES
 from tsdae_core.runs import ACTIVE, find_run, list_runs
 from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of
 from tsdae_core.ui.components import component
-from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import QUIET, Shell
 from tsdae_core.ui.warm import heavy
 

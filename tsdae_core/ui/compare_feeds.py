@@ -11,7 +11,7 @@ from typing import Any
 
 from tsdae_core.evaluate.reported import REPORTED
 from tsdae_core.runs import Job, Run, find_run
-from tsdae_core.ui.rebuild import has_model
+from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
 NO_RUN = "Choose a run above, or start one on the Train tab."

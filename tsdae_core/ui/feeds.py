@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tsdae_core.methods import METHODS, without_decoder
 from tsdae_core.runs import Run, find_run
 
 PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the run
@@ -42,8 +43,9 @@ def feeds(workspace: Path) -> list[Feed]:
     """`metrics` and `samples` for `component(..., server_functions=...)`.
 
     From JavaScript: `await server.metrics(run, offset, edition)`; Gradio hands the arguments over as one list. Both
-    answer {rows, offset, edition, reset, state, phase, step, total}; `reset` is true when the rows start from the
-    beginning although an offset was given, because the run was cut in between; a wrong name answers {rows: [], error}.
+    answer {rows, offset, edition, reset, state, phase, step, total, unit, note}; `reset` is true when the rows start from the
+    beginning although an offset was given, because the run was cut in between; `unit` is the loss's; `note` says why nothing
+    is rebuilt by a method without a decoder; a wrong name answers {rows: [], error}.
     """
 
     def metrics(asked: list[Any]) -> Row:
@@ -64,6 +66,7 @@ def _answer(
     try:
         name, offset, edition = _arguments(asked)
         run = find_run(workspace, name)
+        objective = run.config().objective
     except ValueError as error:
         nothing = {"rows": [], "offset": 0, "edition": "", "reset": True}
         return nothing | {"state": "missing", "error": str(error)}
@@ -77,6 +80,8 @@ def _answer(
         "edition": now,
         "reset": offset > 0 and (start == 0 or end < offset),
         "state": status["state"],
+        "unit": METHODS[objective].unit,
+        "note": without_decoder(objective),
         **{key: status.get(key) for key in ("phase", "step", "total")},
     }
 

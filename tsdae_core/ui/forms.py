@@ -14,6 +14,7 @@ from gradio.components import FormComponent
 
 from tsdae_core import base_models
 from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
+from tsdae_core.methods import METHODS, OWN
 
 FOLD = "Advanced settings"
 
@@ -111,7 +112,8 @@ def changed(config: TrainConfig, base: TrainConfig | None = None) -> dict[str, A
 
 def fold_title(config: TrainConfig) -> str:
     """The fold's title with the number of advanced settings that differ from the paper's values."""
-    count = sum(one.advanced and one.name in changed(config) for one in settings())
+    differs = changed(config, checked({"objective": config.objective}))
+    count = sum(one.advanced and one.name in differs for one in settings())
     if not count:
         return f"{FOLD}: as in the paper"
     return f"{FOLD}: {count} differ{'s' if count == 1 else ''} from the paper's"
@@ -125,11 +127,21 @@ def preset_with(preset: str, base_model: str) -> TrainConfig:
     return checked(config.model_dump() | {"base_model": base_model.strip()}) if own else config
 
 
+def brought(preset: str, objective: str) -> dict[str, Any]:
+    """The settings that change with the objective, under a preset: the method's own, and those that it ignores."""
+    config = TrainConfig.from_preset(preset, objective=objective)
+    ignored = [name for method in METHODS.values() for name in method.ignores]
+    return {name: getattr(config, name) for name in dict.fromkeys([*OWN, *ignored])}
+
+
 def command_line(config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path) -> str:
     """The shell command that starts the same run."""
     words = ["python", "-m", "tsdae_core", "train", str(corpus), "--preset", preset]
     words += ["--text-column", "sentence", "--label-column", "label"]
-    for key, value in changed(config, TrainConfig.from_preset(preset)).items():
+    given = changed(config, TrainConfig.from_preset(preset, objective=config.objective))
+    if config.objective != TrainConfig.from_preset(preset).objective:
+        given = {"objective": config.objective} | given  # which brings settings of its own
+    for key, value in given.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     words += ["--name", name] if name else []
     return shlex.join([*words, "--workspace", str(workspace)])

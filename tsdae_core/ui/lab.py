@@ -13,7 +13,7 @@ from typing import Any
 
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.indexes import Opening, Tell, opening, shared
-from tsdae_core.ui.rebuild_models import LONGEST, has_model, held_out, no_model, system_of
+from tsdae_core.ui.rebuild_models import LONGEST, can_rebuild, held_out, no_model, system_of
 from tsdae_core.ui.warm import heavy
 
 MEAN_OF = 200
@@ -50,7 +50,7 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
         if not name:
             raise ValueError("Choose a run above, or start one on the Train tab.")
         run = find_run(workspace, str(name))
-        if not has_model(run):
+        if not can_rebuild(run):
             raise ValueError(no_model(run))
         heavy()
         return act(workspace, run, settings)

@@ -9,10 +9,18 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.config import describe
-from tsdae_core.runs import ACTIVE, find_run
+from tsdae_core.runs import find_run
 from tsdae_core.ui import lab
 from tsdae_core.ui.components import component
-from tsdae_core.ui.rebuild_models import LONGEST, NEWEST, has_model, model_choices, no_model, pick_sentence
+from tsdae_core.ui.rebuild_models import (
+    LONGEST,
+    NEWEST,
+    can_rebuild,
+    may_rebuild,
+    model_choices,
+    no_model,
+    pick_sentence,
+)
 from tsdae_core.ui.shell import FOLLOW, Shell
 from tsdae_core.ui.warm import heavy
 
@@ -192,7 +200,7 @@ def rebuilt(
         if not name:
             raise ValueError("Choose a run above, or start one.")
         run = find_run(workspace, name)
-        if not has_model(run):
+        if not can_rebuild(run):
             raise ValueError(no_model(run))
         model = core.load_model(run, step=step or None)
         by_hand = None if deleted is None else [{int(word) for word in deleted}]
@@ -221,8 +229,8 @@ def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:
         if not name:
             raise ValueError("Choose a run above, or start one on the Train tab.")
         run = find_run(workspace, name)
-        if not has_model(run):
-            return say(no_model(run), name), gr.Button(interactive=run.state in ACTIVE)
+        if not can_rebuild(run):
+            return say(no_model(run), name), gr.Button(interactive=may_rebuild(run))
     except ValueError as error:
         return say(str(error)), gr.Button(interactive=False)
     message = "Press Rebuild, or type a sentence of your own and press Enter."

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import gradio as gr
 
+from tsdae_core.methods import without_decoder
 from tsdae_core.plan import Plan, split_corpus
 from tsdae_core.runs import ACTIVE, Run, find_run
 
@@ -19,8 +20,20 @@ def has_model(run: Run) -> bool:
     return run.encoder_dir.is_dir() or bool(run.checkpoints())
 
 
+def can_rebuild(run: Run) -> bool:
+    """Whether there is a model with a decoder."""
+    return has_model(run) and not without_decoder(run.config().objective)
+
+
+def may_rebuild(run: Run) -> bool:
+    """Whether there will be such a model by itself."""
+    return run.state in ACTIVE and not without_decoder(run.config().objective)
+
+
 def no_model(run: Run) -> str:
     """Why there is nothing to rebuild with, and when there will be."""
+    if reason := without_decoder(run.config().objective):
+        return reason
     said = run.status()
     if said["state"] not in (*ACTIVE, "new"):
         return f"{run.name} has no model: it ended before its first checkpoint. Its log says why."

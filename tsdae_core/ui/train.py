@@ -66,6 +66,10 @@ def build(shell: Shell) -> None:
     def on_preset(preset: str, base: str) -> list[Any]:
         return form.shown(forms.preset_with(preset, base))
 
+    def on_objective(preset: str, objective: str) -> list[Any]:
+        values = forms.brought(preset, objective)
+        return [values.get(name, gr.skip()) for name in form.inputs]
+
     def on_measure(shown: Any, key: str, preset: str, name: str, *values: Any) -> dict[str, Any]:
         return (shown or {}) | {"estimate": measured(shell, key, form.values(values))}
 
@@ -91,6 +95,8 @@ def build(shell: Shell) -> None:
     )
     base.change(lambda name: name or "", base, shell.base, **QUIET)  # unqueued, a state tells nobody
     preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
+    chosen = form.inputs["objective"]
+    chosen.input(on_objective, [preset, chosen], list(form.inputs.values()), **LIGHT)
     measure.click(on_measure, [about, *given], about, api_visibility="private", show_progress="minimal")
     gr.on(
         [start.click, name.submit],

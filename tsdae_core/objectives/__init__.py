@@ -1,0 +1,40 @@
+"""What a step minimises: TSDAE, and the methods that its paper compares it with. All are trained by the same loop.
+
+An objective makes the batches that it needs and says what they cost; all else (precision, devices, memory, checkpoints,
+looks) is `steps` and `train`. Weights that only training needs hang on the model as `model.extra` and are never exported.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from tsdae_core.batches import Batcher
+from tsdae_core.config import TrainConfig
+from tsdae_core.model import TSDAE
+from tsdae_core.objectives.base import Objective
+from tsdae_core.objectives.ct import ContrastiveTension, first_encoder
+from tsdae_core.objectives.mlm import MaskedWords
+from tsdae_core.objectives.rebuilding import Rebuilding
+from tsdae_core.objectives.simcse import SimCSE, head
+
+
+def make_objective(config: TrainConfig, model: TSDAE, batcher: Batcher) -> Objective:
+    """The objective that the settings name, over the sentences of `batcher`.
+
+    Raises:
+        ValueError: when this model cannot be trained by it.
+    """
+    if config.objective == "mlm":
+        return MaskedWords(batcher, model, ratio=config.mask_ratio)
+    if config.objective == "simcse":
+        return SimCSE(batcher, temperature=config.temperature)
+    if config.objective == "ct":
+        return ContrastiveTension(batcher, negatives=config.negatives)
+    return Rebuilding(batcher)
+
+
+def extra_weights(config: TrainConfig, model: TSDAE) -> nn.Module | None:
+    """New weights that only training needs, or None; the model must have its final vocabulary by now."""
+    if config.objective == "simcse":
+        return head(model)
+    return first_encoder(model) if config.objective == "ct" else None
