@@ -127,7 +127,7 @@ def test_a_model_whose_encoder_gets_no_gradient_is_refused(
     model = from_base(str(checkpoint("bert")))
     if where == "encoder":  # the vector's gradient ends behind the embeddings
         model.transformer.base_model.encoder.layer[1].register_forward_pre_hook(
-            lambda _, args: None if model._vector is not None else (args[0].detach(), *args[1:])
+            lambda _, args: None if model._seen() is not None else (args[0].detach(), *args[1:])
         )
     else:
         model.family = replace(model.family, scores=lambda model, states: model.cls(states.detach()))

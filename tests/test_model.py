@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -227,3 +228,22 @@ def test_what_was_loaded_and_what_is_new_is_one_line(model: TSDAE) -> None:
 def test_an_unknown_pooling_is_refused_with_the_choices(tiny_model_folder: Path) -> None:
     with pytest.raises(ValueError, match=r"pooling must be one of cls, mean, max; got 'last'"):
         from_base(str(tiny_model_folder), pooling="last")
+
+
+def test_threads_that_use_one_model_at_the_same_time_do_not_see_each_others_vectors(
+    tiny_model_folder: Path,
+) -> None:
+    model = from_base(str(tiny_model_folder), pooling="mean").eval()
+    ids = model.tokenizer(["the cat sees the red boat in the garden."], return_tensors="pt")["input_ids"]
+    vectors = [torch.randn(1, model.hidden_size) for _ in range(4)]
+
+    @torch.inference_mode()
+    def work(vector: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return model.decode(vector, ids), model.encode(ids, torch.ones_like(ids))
+
+    alone = [work(vector) for vector in vectors]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(work, vectors * 50))
+    for place, (states, encoded) in enumerate(together):
+        assert torch.allclose(states, alone[place % 4][0], atol=1e-5)
+        assert torch.allclose(encoded, alone[place % 4][1], atol=1e-5)

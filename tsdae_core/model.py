@@ -10,6 +10,7 @@ Legend: B sentences, S tokens of a damaged sentence, T of a whole one, H hidden 
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -24,6 +25,19 @@ from tsdae_core.families import family_of
 from tsdae_core.vocabulary import always_needed, keep_rows, token_weights
 
 POOLINGS = ("cls", "mean", "max")
+
+
+_PASS = threading.local()
+"""What the decoder pass of each thread sees: the page answers several people from one loaded model at the same time."""
+
+
+@dataclass
+class _Seen:
+    """The vector of a decoder pass, and how many bottlenecks have joined already."""
+
+    model: nn.Module
+    vector: Tensor
+    joined: int = 0
 
 
 @dataclass
@@ -129,8 +143,6 @@ class TSDAE(nn.Module):
         self.decoder = None if facts.tied or not layers else copy.deepcopy(transformer)
         self.spare: dict[str, Tensor] = {}
         """Weights of the checkpoint that TSDAE does not use (a pooler), kept for the exported encoder."""
-        self._vector: Tensor | None = None
-        self._joined = 0
         self._remap: Tensor | None
         self.register_buffer("_remap", None, persistent=False)  # follows the model to its device
         self._whole: dict[str, Tensor] = {}
@@ -156,24 +168,30 @@ class TSDAE(nn.Module):
 
     def _join(self, module: nn.Module, inputs: Any, output: Any) -> Any:
         """Let the bottleneck's output join after a self-attention block, in the decoder pass only."""
-        if self._vector is None:
+        seen = self._seen()
+        if seen is None:
             return output
-        bottleneck = self.bottleneck[self._joined]
-        self._joined += 1
-        return _in_first(output, lambda states: self._joined_to(bottleneck, states))
+        bottleneck = self.bottleneck[seen.joined]
+        seen.joined += 1
+        return _in_first(output, lambda states: self._joined_to(bottleneck, states, seen.vector))
 
-    def _joined_to(self, bottleneck: nn.Module, states: Tensor) -> Tensor:
+    def _joined_to(self, bottleneck: nn.Module, states: Tensor, vector: Tensor) -> Tensor:
         if self.family.channels_first:
-            return bottleneck(states.transpose(1, 2), self._vector).transpose(1, 2)
-        return bottleneck(states, self._vector)
+            return bottleneck(states.transpose(1, 2), vector).transpose(1, 2)
+        return bottleneck(states, vector)
+
+    def _seen(self) -> _Seen | None:
+        """The vector that this thread's pass through this model decodes from; None in an encoder pass."""
+        seen: _Seen | None = getattr(_PASS, "seen", None)
+        return seen if seen is not None and seen.model is self else None
 
     @contextmanager
     def _seeing(self, vector: Tensor) -> Iterator[None]:
-        self._vector, self._joined = vector, 0
+        _PASS.seen = _Seen(self, vector)
         try:
             yield
         finally:
-            self._vector = None
+            _PASS.seen = None
 
     def _precision(self) -> AbstractContextManager[Any]:
         """The caller's, unless the family's code cannot have mixed precision."""
