@@ -273,6 +273,8 @@ def test_choosing_an_objective_brings_its_papers_settings_unless_they_are_given(
         "rmsprop", 1e-5, "corpus", 50,
     )  # fmt: skip
     assert checked(quick.model_dump()) == quick
+    assert TrainConfig.from_preset("Quick look", objective="simcse").epochs == 0.0, "a preset's length stays"
+    assert TrainConfig.from_preset("Paper", objective="simcse").epochs == 1.0
 
 
 def test_what_an_objective_does_not_use_is_told_before_the_start(tiny_model_folder: Path) -> None:

@@ -17,7 +17,7 @@ from tsdae_core.evaluate import job
 from tsdae_core.runs import Run, create_run
 from tsdae_core.ui import build_app
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LABEL = "<img src=x onerror=window.hit=1>"
 WAIT = 240_000
 """Milliseconds for a whole evaluation on a busy machine."""

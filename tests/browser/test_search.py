@@ -13,7 +13,7 @@ from tests.browser.explored import HOSTILE, LABEL, STEPS, train
 from tsdae_core.runs import Run
 from tsdae_core.ui import build_app
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ANSWERED = "document.querySelector('.near-foot')?.textContent"
 
 
