@@ -323,8 +323,9 @@ class TrainConfig(BaseModel):
         objective = changes.get("objective", base.get("objective", "tsdae"))
         if objective != base.get("objective", "tsdae") and objective in METHODS:
             left = {*OWN, *METHODS[objective].ignores}
+            length = {"epochs": 0.0} if "max_steps" in base else {}  # the preset's, not the method's
             rest = {name: value for name, value in base.items() if name not in left}
-            base = {name: value for name, value in METHODS[objective].defaults.items() if name in OWN} | rest
+            base = METHODS[objective].defaults | length | rest
         steps = changes.get("max_steps")
         if isinstance(steps, int) and base.get("decoder_warmup_steps", 0) >= steps:
             base = base | {"decoder_warmup_steps": steps // 3}  # a shorter run has a shorter beginning
@@ -361,11 +362,7 @@ def _sentence(item: Any) -> str:
 
 
 def _plain(number: float) -> str:
-    """A limit as people write it.
-
-    >>> _plain(100_000_000), _plain(0.05)
-    ('100,000,000', '0.05')
-    """
+    """A limit as people write it: 100,000,000 or 0.05."""
     return f"{int(number):,}" if number == int(number) else f"{number:g}"
 
 

@@ -14,7 +14,7 @@ from gradio.components import FormComponent
 
 from tsdae_core import base_models
 from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
-from tsdae_core.methods import METHODS, OWN
+from tsdae_core.methods import LENGTH, METHODS, OWN
 
 FOLD = "Advanced settings"
 
@@ -128,10 +128,12 @@ def preset_with(preset: str, base_model: str) -> TrainConfig:
 
 
 def brought(preset: str, objective: str) -> dict[str, Any]:
-    """The settings that change with the objective, under a preset: the method's own, and those that it ignores."""
+    """The settings that change with the objective, under a preset: the method's own, those that it ignores, and how long
+    it trains if the preset does not say."""
     config = TrainConfig.from_preset(preset, objective=objective)
     ignored = [name for method in METHODS.values() for name in method.ignores]
-    return {name: getattr(config, name) for name in dict.fromkeys([*OWN, *ignored])}
+    length = [] if "max_steps" in PRESETS[preset].changes else LENGTH
+    return {name: getattr(config, name) for name in dict.fromkeys([*OWN, *ignored, *length])}
 
 
 def command_line(config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path) -> str:
