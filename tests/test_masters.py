@@ -15,6 +15,7 @@ from tests.family_models import CASES, make_checkpoint
 from tests.test_families import SENTENCES, make_batch
 from tsdae_core import train
 from tsdae_core.config import TrainConfig
+from tsdae_core.families import FAMILIES
 from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
 from tsdae_core.runs import Run, create_run
@@ -27,15 +28,16 @@ def without_dropout(model: TSDAE) -> TSDAE:
     return model.eval()
 
 
-@pytest.mark.parametrize("case", list(CASES))
+MIXED = [case for case, (family, *_) in CASES.items() if FAMILIES[family].mixed_precision]
+
+
+@pytest.mark.parametrize("case", MIXED)
 def test_every_family_learns_in_bf16_about_what_it_learns_in_fp32(case: str, tmp_path: Path) -> None:
     base = str(make_checkpoint(tmp_path, *CASES[case]))
     ends = []
     for dtype in (torch.float32, torch.bfloat16):
         torch.manual_seed(0)
         model = without_dropout(from_base(base, pooling="mean"))
-        if dtype == torch.bfloat16 and not model.family.mixed_precision:
-            return
         masters = Masters(model, dtype)
         optimizer = torch.optim.AdamW(masters.by_name.values(), lr=4e-3)
         losses = []
@@ -67,6 +69,13 @@ def steps_of(tmp_path: Path, base: Path, **changes: Any) -> tuple[Run, Steps]:
     }
     run = create_run(tmp_path, TrainConfig(**(settings | changes)), table, name="run")
     return run, prepare(run, run.config(), make_accelerator(run.config()))
+
+
+@pytest.mark.parametrize("case", sorted(set(CASES) - set(MIXED)))
+def test_a_family_that_cannot_have_bf16_trains_in_fp32(case: str, tmp_path: Path) -> None:
+    _, steps = steps_of(tmp_path, make_checkpoint(tmp_path / "base", *CASES[case]), precision="bf16")
+    assert steps.precision == "fp32"
+    assert {weight.dtype for weight in steps.model.parameters()} == {torch.float32}
 
 
 def test_what_learns_slowly_is_not_lost_to_the_coarseness_of_bf16(

@@ -13,6 +13,7 @@ from tests.conftest import make_sentences
 from tsdae_core import encoders, preflight, train
 from tsdae_core.base_models import known_models, new_size
 from tsdae_core.config import TrainConfig
+from tsdae_core.evaluate.systems import open_system
 from tsdae_core.known_models import NEW_MODEL
 from tsdae_core.runs import Run, create_run
 from tsdae_core.scratch import base_of
@@ -46,6 +47,13 @@ def test_the_tokenizer_knows_the_words_of_the_text(tmp_path: Path) -> None:
     words = {word for text in make_sentences(200) for word in text.rstrip(".").split()}
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert [word for word in words if len(tokenizer.tokenize(word)) > 1] == []
+
+
+def test_the_word_vectors_of_a_made_base_can_be_compared(tmp_path: Path) -> None:
+    run = run_of(tmp_path)
+    vectors = open_system(f"words:{run.name}", tmp_path).vectors(["the cat sees the red boat."])
+    assert vectors is not None
+    assert vectors.shape == (1, 64)
 
 
 def test_a_model_that_was_made_is_not_made_again(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def describe_device(device: torch.device) -> str:
 def keep_memory() -> None:
     """Have the C library hold on to freed memory, which a step on the CPU asks for again and again.
 
-    Else every large gradient is a fresh mapping whose pages the kernel fills with zeros: a fifth of a small step. Only
+    Else every large gradient is a fresh mapping whose pages the kernel fills with zeros, over and over. Only
     glibc has these options (mallopt(3)); elsewhere nothing happens.
     """
     keep_below, map_above = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD

@@ -16,9 +16,9 @@ from tsdae_core.jobs import Job
 from tsdae_core.runs import Run
 
 WAITING = {"GOMP_SPINCOUNT": "10000"}
-"""How long OpenMP's threads wait for each other awake: half a millisecond, then they sleep. Asleep at once, a training step
-of thousands of small operations takes nearly twice as long; awake for as long as libgomp does by itself, they starve one
-another as soon as something else, such as the page that shows the training, wants a core."""
+"""How long OpenMP's threads wait for each other awake, in libgomp's rounds: a moment, then they sleep. Asleep at once, a
+training step of thousands of small operations mostly waits to be woken; awake for as long as libgomp does by itself, threads
+starve one another as soon as something else, such as the page that shows the training, wants a core."""
 
 PROJECT = Path(__file__).resolve().parent.parent
 

@@ -61,7 +61,6 @@ class Steps:
         looks: the held-out sentences.
         shown: the probe sentences.
         masters: fp32 copies of the weights when the model computes in bf16.
-        new, old: parameters that the base checkpoint had not, and had.
         pieces: in how many parts a batch is worked through; grows when memory runs short.
     """
 
@@ -76,16 +75,20 @@ class Steps:
     precision: str
     masters: Masters | None
     anchor: Callable[[Tensor, Tensor], Tensor] | None
-    new: list[nn.Parameter]
-    old: list[nn.Parameter]
     pieces: int = 1
     scaler: torch.amp.GradScaler = field(init=False)
     order_by: np.ndarray = field(init=False)
+    _learning: dict[bool, dict[str, nn.Parameter]] = field(init=False)
+    _old: list[nn.Parameter] = field(init=False)
 
     def __post_init__(self) -> None:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
         lengths = self.cache.lengths()
         self.order_by = lengths if self.objective.by_length else np.zeros_like(lengths)
+        named, is_new = dict(self.model.named_parameters()), self.model.is_new
+        moved = self.masters.by_name if self.masters else named
+        self._learning = {False: moved, True: {name: moved[name] for name in moved if is_new(name)}}
+        self._old = [weight for name, weight in named.items() if not is_new(name)]
 
     @property
     def device(self) -> torch.device:
@@ -102,9 +105,8 @@ class Steps:
         return self.masters.in_place() if self.masters else nullcontext()
 
     def learning(self, *, only_new: bool = False) -> dict[str, nn.Parameter]:
-        """What the optimizer moves, by name."""
-        weights = self.masters.by_name if self.masters else dict(self.model.named_parameters())
-        return {name: weight for name, weight in weights.items() if not only_new or self.model.is_new(name)}
+        """What the optimizer moves, by name; `only_new`: those weights that the base checkpoint had not."""
+        return self._learning[only_new]
 
     def step(self, indices: np.ndarray, *, epoch: int, rate: float, only_new: bool = False) -> Tensor:
         """One optimizer step on the sentences at `indices`, of which each process takes its share.
@@ -120,7 +122,7 @@ class Steps:
         """
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        for weight in self.old:
+        for weight in self._old:
             weight.requires_grad_(not only_new)
         mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
         batch, scored = self.objective.batch(indices, epoch=epoch, mine=mine)
@@ -255,7 +257,6 @@ def prepare(
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     anchor = anchor_encoder(model, config, base_of(run), dtype=dtype) if config.anchor else None
     masters = Masters(model, dtype) if precision == "bf16" else None
-    named = list(model.named_parameters())
     return Steps(
         config=config,
         accelerator=accelerator,
@@ -268,8 +269,6 @@ def prepare(
         precision=precision,
         masters=masters,
         anchor=anchor,
-        new=[weight for name, weight in named if model.is_new(name)],
-        old=[weight for name, weight in named if not model.is_new(name)],
     )
 
 

@@ -218,6 +218,7 @@ async function ask(mine) {
   ({ offset, edition, state } = answer);
   phase = answer.phase || "";
   unit = answer.unit || unit;
+  caption.hidden = Boolean(answer.note); // nothing was rebuilt at any step
   take(answer.rows);
   if (changed) draw();
 }

@@ -15,7 +15,6 @@ import argparse
 import csv
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -251,7 +250,6 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    random.seed(0)
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         chosen = tasks(arguments.data, Path(scratch))

@@ -1,12 +1,16 @@
-"""A run that was really trained, with a decoder and checkpoints, for the tests of the three explorers."""
+"""Finished runs for the tests of the tabs that look at one: really trained with a decoder and checkpoints, or as if."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pyarrow as pa
 
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
-from tsdae_core.runs import Run, find_run
+from tsdae_core.config import TrainConfig
+from tsdae_core.runs import Run, create_run, find_run
 
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title.length} `code` <b>bold</b>"
 LABEL = "<b onmouseover=window.hit=1>kind"
@@ -27,3 +31,14 @@ def train(folder: Path, model: Path, count: int = 200) -> Run:
     }  # fmt: skip
     assert main(["train", str(file), *(str(part) for pair in options.items() for part in pair)]) == 0
     return find_run(folder / "work", "explored")
+
+
+def as_finished(folder: Path, model: Path, sentences: list[str], labels: list[str], *, name: str) -> Run:
+    """A run that says it is finished; its result is the untrained tiny model itself."""
+    lines = list(range(1, len(sentences) + 1))
+    table = pa.table({"sentence": sentences, "line": lines, "label": labels})
+    run = create_run(folder, TrainConfig(base_model=str(model), pooling="cls"), table, name=name)
+    shutil.copytree(model, run.encoder_dir)
+    run.decoder_dir.mkdir()
+    run.write_status(state="finished", step=10, total=10)
+    return run

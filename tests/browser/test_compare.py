@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from tests.browser.explored import as_finished
 from tests.conftest import make_sentences
 from tsdae_core import launch
-from tsdae_core.config import TrainConfig
 from tsdae_core.evaluate import job
-from tsdae_core.runs import Run, create_run
+from tsdae_core.runs import Run
 from tsdae_core.ui import build_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -28,13 +26,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Ru
     """200 sentences in two labels, one of them hostile; the result is the untrained tiny model itself."""
     sentences = make_sentences(200)
     labels = [LABEL if "cat" in sentence else "plain" for sentence in sentences]
-    table = pa.table({"sentence": sentences, "line": list(range(200)), "label": labels})
-    config = TrainConfig(base_model=str(tiny_model_folder), pooling="cls")
-    run = create_run(tmp_path_factory.mktemp("compared"), config, table, name="compared")
-    shutil.copytree(tiny_model_folder, run.encoder_dir)
-    run.decoder_dir.mkdir()
-    run.write_status(state="finished", step=10, total=10)
-    return run
+    folder = tmp_path_factory.mktemp("compared")
+    return as_finished(folder, tiny_model_folder, sentences, labels, name="compared")
 
 
 @pytest.fixture(scope="module")

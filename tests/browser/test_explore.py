@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from tests.browser.explored import as_finished
 from tests.conftest import make_sentences
-from tsdae_core.config import TrainConfig
-from tsdae_core.runs import Run, create_run
+from tsdae_core.runs import Run
 from tsdae_core.ui import build_app
 
 pytestmark = pytest.mark.browser
@@ -26,13 +24,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Ru
     """300 sentences, the first one and a label hostile; the result is the untrained tiny model itself."""
     sentences = [HOSTILE, *make_sentences(299)]
     labels = [LABEL if number % 2 == 0 else "plain" for number in range(300)]
-    table = pa.table({"sentence": sentences, "line": list(range(1, 301)), "label": labels})
-    config = TrainConfig(base_model=str(tiny_model_folder), pooling="cls")
-    run = create_run(tmp_path_factory.mktemp("explored"), config, table, name="explored")
-    shutil.copytree(tiny_model_folder, run.encoder_dir)
-    run.decoder_dir.mkdir()
-    run.write_status(state="finished", step=10, total=10)
-    return run
+    folder = tmp_path_factory.mktemp("explored")
+    return as_finished(folder, tiny_model_folder, sentences, labels, name="explored")
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.evaluate.words import Words, glove
 from tsdae_core.lexical import BM25
 from tsdae_core.runs import find_run, list_runs
+from tsdae_core.scratch import base_of
 
 Progress = Callable[[int, int], None]
 
@@ -203,7 +204,7 @@ def _averaged(name: str, table: Words) -> VectorSystem:
 def _own_table(model: str, workspace: Path) -> Words:
     """The input embedding table of a model, looked up with its own tokenizer."""
     if model in {run.name for run in list_runs(workspace)}:
-        model = find_run(workspace, model).config().base_model
+        model = base_of(find_run(workspace, model))
     encoder = _encoder(model, workspace)
     transformer = encoder.model[0]
     table = getattr(transformer, "auto_model", None) or transformer.model
