@@ -107,7 +107,7 @@ def test_a_page_without_a_run_in_its_address_shows_the_newest_run_everywhere(
     newest.write_status(created=9e9)
     page = open_page(f"{address.split('?')[0]}?tab=train")
     page.wait_for_function("document.querySelector('#chart .watch-plot')?.data?.[0]?.x.at(-1) === 7")
-    assert "run=newest" in page.url
+    page.wait_for_function("location.search.includes('run=newest')")
     newest.write_status(created=1.0)
 
 

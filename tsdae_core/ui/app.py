@@ -84,8 +84,10 @@ def _keep_true(shell: Shell) -> None:
         return header.see(shell, name)[1]
 
     def on_tick(name: str, shown: dict[str, Any]) -> tuple[Any, ...]:
+        if not shown:  # the load is not answered yet, and the picker still holds what it was built with
+            return gr.skip(), gr.skip()
         picker, facts = header.see(shell, name)
-        same = facts["edition"] == (shown or {}).get("edition") and facts["run"] == (name or "")
+        same = facts["edition"] == shown.get("edition") and facts["run"] == (name or "")
         return gr.skip() if same else picker, gr.skip() if facts == shown else facts
 
     shell.app.load(on_load, None, [shell.picker, shell.facts, shell.tabs], **LIGHT)
