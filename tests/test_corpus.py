@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,8 +17,6 @@ from tsdae_core.corpus import (
     from_text,
     read_corpus,
     read_parquet,
-    token_lengths,
-    truncated_share,
     write_parquet,
 )
 from tsdae_core.sentences import count_words, normalise
@@ -183,19 +180,6 @@ def test_a_hundred_thousand_lines_are_all_there_in_order(tmp_path: Path) -> None
     assert corpus.table.column("sentence").num_chunks == 2
     assert (corpus.report.lines, corpus.report.kept, corpus.report.duplicate) == (120_000, 90_000, 30_000)
     assert corpus.table["line"].to_pylist() == list(range(1, 90_001))
-
-
-def test_token_lengths_count_special_tokens_and_nothing_is_cut(tiny_model_folder: Path) -> None:
-    sentences = ["the cat sees the red boat", "the " * 200, "a dog"]
-    lengths = token_lengths(sentences, tiny_model_folder)
-    assert lengths.tolist() == [8, 202, 4]
-    assert token_lengths(from_text("\n".join(sentences)).table, tiny_model_folder).tolist() == [8, 202, 4]
-    assert truncated_share(lengths, 8) == pytest.approx(1 / 3)
-    assert truncated_share(np.array([], dtype=np.int64), 8) == 0.0
-    many = [f"the cat {'the ' * (n % 50)}" for n in range(500)]
-    drawn = token_lengths(many, tiny_model_folder, sample=100, seed=1)
-    assert drawn.shape == (100,)
-    assert drawn.tolist() == token_lengths(many, tiny_model_folder, sample=100, seed=1).tolist()
 
 
 OTHERS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -158,7 +159,19 @@ def _new_run(args: argparse.Namespace) -> Run:
     for line in corpus.report.sentences():
         print(line, file=sys.stderr)
     _refuse(config, corpus.table)
-    return create_run(args.workspace, config, corpus.table, name=args.name or args.corpus.name.split(".")[0])
+    if not (args.preset or args.max_steps or args.epochs):
+        print(
+            f"info: without a preset the paper's {config.max_steps:,} steps are taken; "
+            f"--preset {shlex.quote(next(iter(PRESETS)))} takes minutes, and Ctrl+C stops and keeps what was learned",
+            file=sys.stderr,
+        )
+    run = create_run(args.workspace, config, corpus.table, name=args.name or args.corpus.name.split(".")[0])
+    if args.name and run.name != args.name:
+        print(
+            f"info: the run is called {run.name}: a name has letters, digits, '.', '-' and '_', and is given once",
+            file=sys.stderr,
+        )
+    return run
 
 
 def _refuse(config: TrainConfig, table: Any) -> None:

@@ -225,6 +225,23 @@ def is_here(name: str) -> bool:
     return _cached(name, "config.json") is not None and any(_cached(name, file) for file in weights)
 
 
+def tokenizer_file(name: str) -> Path | None:
+    """The `tokenizer.json` of a model on this machine; None when there is none, or it has only older files.
+
+    Raises:
+        ValueError: when `name` cannot be resolved.
+    """
+    if new_size(name) or not is_here(name):
+        return None
+    source = resolve(name)
+    folder = Path(source)
+    if not folder.is_dir():
+        return _cached(source, "tokenizer.json")
+    found = folder / "tokenizer.json"
+    inner = folder / _transformer_path(_read_folder(folder)) / "tokenizer.json"
+    return next((file for file in (inner, found) if file.is_file()), None)
+
+
 def hub_reachable(timeout: float = 2.0, *, endpoint: str = constants.ENDPOINT) -> bool:
     """Whether the hub answers a HEAD request; False at once under HF_HUB_OFFLINE. The answer holds for a minute."""
     offline = any(os.environ.get(key, "").upper() in {"1", "ON", "YES", "TRUE"} for key in OFFLINE)

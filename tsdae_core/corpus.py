@@ -5,13 +5,11 @@ Nothing is dropped in silence: every line of a file is in exactly one count of t
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress, islice
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -129,52 +127,6 @@ def read_parquet(path: Path) -> pa.Table:
     if not table.schema.equals(SCHEMA):
         raise ValueError(f"{path} is not a corpus: its columns must be sentence, line and label")
     return table
-
-
-def token_lengths(
-    sentences: pa.Table | Sequence[str], tokenizer: str | Path, *, sample: int = 20_000, seed: int = 0
-) -> np.ndarray:
-    """Tokens per sentence, special ones included, uncut.
-
-    Args:
-        sentences: texts, or a corpus's table.
-        tokenizer: a folder with a tokenizer, or a base model's name.
-        sample: at most so many sentences, drawn at random from `seed`.
-
-    Returns:
-        (min(n, sample),) int64, in the order of the sentences.
-    """
-    from tokenizers import Tokenizer  # noqa: PLC0415  (slow to import, and needed for one picture only)
-    from transformers import AutoTokenizer  # noqa: PLC0415
-
-    from tsdae_core.base_models import resolve  # noqa: PLC0415
-
-    total = len(sentences)
-    places = range(total) if total <= sample else sorted(random.Random(seed).sample(range(total), sample))
-    if isinstance(sentences, pa.Table):
-        texts = sentences["sentence"].take(pa.array(places, pa.int64())).to_pylist()
-    else:
-        texts = [sentences[place] for place in places]
-    folder = str(tokenizer) if Path(tokenizer).is_dir() else str(resolve(str(tokenizer)))
-    fast = AutoTokenizer.from_pretrained(folder)
-    rust: Tokenizer | None = getattr(fast, "backend_tokenizer", None)
-    if rust is None:
-        return np.array([len(fast(text)["input_ids"]) for text in texts], dtype=np.int64)
-    rust.no_truncation()
-    rust.no_padding()
-    return np.array(
-        [
-            len(one)
-            for start in range(0, len(texts), 1000)
-            for one in rust.encode_batch(texts[start : start + 1000])
-        ],
-        dtype=np.int64,
-    )
-
-
-def truncated_share(lengths: np.ndarray, max_length: int) -> float:
-    """The share of sentences, 0 to 1, that have more than `max_length` tokens."""
-    return float((lengths > max_length).mean()) if len(lengths) else 0.0
 
 
 def _read(source: Source, options: ReadOptions, name: str) -> Corpus:

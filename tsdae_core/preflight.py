@@ -16,13 +16,18 @@ import pyarrow as pa
 
 from tsdae_core import base_models
 from tsdae_core.config import PRESETS, TrainConfig, describe
+from tsdae_core.known_models import NEW_MODEL
 from tsdae_core.launch import processes
 from tsdae_core.methods import METHODS, without_decoder
 from tsdae_core.plan import Plan
+from tsdae_core.reading import unknown_share
 from tsdae_core.runs import Run, create_run, read_json, write_json
 
 FEWEST = 20
 """Sentences below which training makes no sense at all."""
+
+MOST_UNKNOWN = 0.1
+"""Share of tokens without a sign of their own above which a base is called unable to read the text."""
 
 MEASURED_STEPS = 8
 
@@ -79,7 +84,7 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
             if refusal:
                 errors.append(refusal)
             elif base_models.is_here(config.base_model):
-                warnings += _about_base(config)
+                warnings += _about_base(config) + _about_signs(config, corpus)
             else:
                 infos.append(
                     f"{config.base_model} is not on this machine; it is downloaded from the Hugging Face hub at the start."
@@ -155,6 +160,20 @@ def _about_base(config: TrainConfig) -> list[str]:
     if config.layers > (facts.layers or config.layers):
         found.append(f"The base has {facts.layers} layers; keeping {config.layers} is not possible.")
     return found
+
+
+def _about_signs(config: TrainConfig, corpus: pa.Table) -> list[str]:
+    """A warning when the base has no token for much of the text, so that different words look the same to it."""
+    try:
+        share = unknown_share(corpus, config.base_model)
+    except Exception:  # whatever is wrong with a tokenizer's file is told when it is loaded
+        return []
+    if share < MOST_UNKNOWN:
+        return []
+    return [
+        f"{config.base_model} cannot read {100 * share:.0f} % of this text: to its tokenizer that is one and the same "
+        f"unknown token. Choose a base made for the language, or '{NEW_MODEL}', which learns its tokens from your text."
+    ]
 
 
 def measure(config: TrainConfig, corpus: pa.Table, *, timeout: float = 300.0) -> Estimate:

@@ -35,9 +35,11 @@ function losses(loss, look) {
   const parts = [];
   if (look.written != null) {
     const other = look.written_shuffled;
-    const against = other == null ? "" : `with another sentence's vector ${percent(other)}`;
+    const same = other != null && look.written - other < 0.01;
+    const against = other == null ? "" : `with another sentence's vector ${percent(other)}${same ? ": no better yet" : ""}`;
     const words = fact("Words rebuilt from the vector:", percent(look.written), against);
     words.classList.add("watch-first");
+    words.classList.toggle("watch-level", same);
     words.title =
       "Share of a held-out sentence's tokens that stand in the sentence which the decoder writes by itself from the vector of the damaged one. What another sentence's vector gives is the language alone.";
     parts.push(words);

@@ -70,7 +70,12 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
         return key, *choices, how.get("split", False), how.get("shortest"), how.get("longest")
 
     def through(event: Any, name: str) -> Any:
-        return event(lambda: name, None, door, **LIGHT)
+        """What was shown before leaves at once: it must not be taken for what is being read."""
+
+        def on_door() -> tuple[Any, ...]:
+            return name, {"busy": True}, gr.Button(visible=False), gr.Column(visible=False)
+
+        return event(on_door, None, [door, shown["report"], shown["use"], shown["body"]], **LIGHT)
 
     columns = [asked["column"], asked["label"], asked["columns"], many]
     opened = through(asked["file"].upload, "file").then(on_columns, asked["file"], columns, **QUIET)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tsdae_core.base_models import is_here
 from tsdae_core.config import BUNDLED_MODEL
-from tsdae_core.corpus import token_lengths
+from tsdae_core.reading import token_lengths
 from tsdae_core.ui.drafts import Draft
 from tsdae_core.ui.warm import heavy
 
