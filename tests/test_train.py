@@ -151,12 +151,15 @@ def test_a_process_killed_with_sigkill_is_seen_as_crashed_and_resumes_from_its_c
     assert steps == sorted(set(steps)), "no step is told twice after a resume"
 
 
-def test_terminating_the_process_saves_like_a_stop(tmp_path: Path, tiny_model_folder: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["terminated", "Ctrl+C"])
+def test_ending_the_process_saves_like_a_stop(
+    tmp_path: Path, tiny_model_folder: Path, number: signal.Signals
+) -> None:
     run = make_run(tmp_path, tiny_model_folder, make_sentences(300), max_steps=100_000, probe_every=1000)
     launch.start(run)
     try:
         wait_until(lambda: len(losses(run)) > 3 or run.state == "failed", seconds=120)
-        psutil.Process(json.loads((run.path / "process.json").read_text())["pid"]).terminate()
+        psutil.Process(json.loads((run.path / "process.json").read_text())["pid"]).send_signal(number)
         wait_until(lambda: run.state == "stopped", seconds=60)
     finally:
         launch.kill(run)

@@ -204,12 +204,17 @@ def _follow(run: Run) -> int:
 
     from tqdm import tqdm
 
+    from tsdae_core import launch
+
     with tqdm(total=run.status().get("total"), disable=not sys.stderr.isatty(), unit="step") as bar:
         while run.state in ("starting", "running", "stopping"):
-            said = run.status()
-            bar.total = said.get("total")
-            bar.update(int(said.get("step", 0)) - bar.n)
-            time.sleep(0.5)
+            try:
+                said = run.status()
+                bar.total = said.get("total")
+                bar.update(int(said.get("step", 0)) - bar.n)
+                time.sleep(0.5)
+            except KeyboardInterrupt:
+                launch.stop(run)
     said = run.status()
     print(f"{run.name}: {said['state']} {said.get('error', '')}", file=sys.stderr)
     return 0 if said["state"] in ("finished", "stopped") else 1

@@ -232,14 +232,23 @@ class _Pause:
 
 
 class _Stop:
-    """Whether somebody wants the run to end: a stop file or a SIGTERM; all processes agree on the step."""
+    """Whether somebody wants the run to end: a stop file, SIGTERM or Ctrl+C; all processes agree on the step."""
 
     def __init__(self, run: Run, accelerator: Accelerator):
         self.run, self.accelerator, self.terminated = run, accelerator, False
         signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
 
-    def _on_signal(self, *_: object) -> None:
+    def _on_signal(self, number: int, _: object) -> None:
+        if number == signal.SIGINT and self.terminated:
+            raise KeyboardInterrupt
         self.terminated = True
+        if number == signal.SIGINT and self.accelerator.is_main_process:
+            print(
+                "\nStopping; what was learned is saved. Ctrl+C again ends at once.",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def asked(self) -> bool:
         return self.agree(self.terminated or (self.accelerator.is_main_process and self.run.stop_requested()))
@@ -260,15 +269,18 @@ def main(path: Path, *, bar: bool = False) -> int:
     """Train the run in `path`; record a failure in its status. Returns the exit code."""
     run = Run(path.resolve())
     is_main = int(os.environ.get("RANK", "0")) == 0
+    ends = (signal.SIGTERM, signal.SIGINT)
+    before = [
+        signal.signal(number, _leave) for number in ends
+    ]  # until there is something to save, see `_Stop`
     try:
-        signal.signal(signal.SIGTERM, _leave)  # until there is something to save, see `_Stop`
         ending = train(run, make_accelerator(run.config()), bar=bar)
         print(f"Training {ending}.", flush=True)
         return 0
-    except _Left:
+    except _Left as left:
         if is_main and run.path.is_dir():
             run.write_status(state="stopped", phase="Ended before its first step; resume starts it")
-        return 143
+        return left.code
     except BaseException as error:
         traceback.print_exc()
         if is_main and run.path.is_dir():
@@ -276,14 +288,21 @@ def main(path: Path, *, bar: bool = False) -> int:
             advice = getattr(error, "advice", "") or _advice(error)
             run.write_status(state="failed", phase="Failed", error=first_line, advice=advice)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
+    finally:
+        for number, handler in zip(ends, before, strict=True):
+            signal.signal(number, handler)
 
 
 class _Left(BaseException):
-    """SIGTERM came while there was nothing to save yet."""
+    """SIGTERM or Ctrl+C came while there was nothing to save yet."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
 
 
-def _leave(*_: object) -> None:
-    raise _Left
+def _leave(number: int, _: object) -> None:
+    raise _Left(128 + number)
 
 
 def _advice(error: BaseException) -> str:
