@@ -211,7 +211,7 @@ def out_of_reach(name: str) -> str:
         return ""
     return (
         f"{name} is not on this machine, and the Hugging Face hub cannot be reached; "
-        f"choose another base model, such as {BUNDLED_MODEL}."
+        f"choose another model, such as {BUNDLED_MODEL}."
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tsdae_core.base_models import resolve
+from tsdae_core.base_models import is_here, out_of_reach, resolve
 from tsdae_core.rebuild import newest_model
 from tsdae_core.runs import Run, find_run, list_runs
 from tsdae_core.scratch import base_of
@@ -91,6 +91,8 @@ def load_encoder(system: str, workspace: Path) -> Encoder:
         if print_of in _LOADED:
             _LOADED.move_to_end(print_of)
             return _LOADED[print_of]
+        if not Path(source).is_dir() and (reason := out_of_reach(source)):
+            raise ValueError(reason)
         try:
             model = _load(source, pooling, layers, length)
         except OSError as error:
@@ -166,7 +168,11 @@ def _load(source: str, pooling: str, layers: int, length: int) -> Any:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if not pooling:
         return SentenceTransformer(
-            source, device=device, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            source,
+            device=device,
+            trust_remote_code=False,
+            local_files_only=is_here(source),  # else the hub is asked about files that are here already
+            model_kwargs={"use_safetensors": True},
         ).eval()
     from tsdae_core import sources
 

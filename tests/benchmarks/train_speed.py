@@ -112,7 +112,7 @@ def ours(
         run = create_run(Path(folder), checked(settings), table, name="speed")
         config = run.config()
         steps = prepare(run, config, make_accelerator(config))
-        order = endless(steps.lengths, batch_size, seed=config.seed)
+        order = endless(steps.order_by, batch_size, seed=config.seed)
         done, loss = 0, None
         for _ in range(WARM):
             epoch, indices = next(order)
@@ -130,7 +130,7 @@ def ours(
         with FlopCounterMode(display=False) as counter:
             epoch, indices = next(order)
             steps.step(indices, epoch=epoch, rate=3e-5)
-        tokens = int(steps.lengths[indices].sum())
+        tokens = int(steps.order_by[indices].sum())
         needed = counter.get_total_flops() / len(indices) / matrix_rate(steps.model, tokens)  # s per sentence
         return rate, needed * rate
 
