@@ -34,6 +34,7 @@ LEVELS = [
         "report",
         "sentences",
         "examples",
+        "reading",
         "plan",
         "launch",
         "refused",
