@@ -152,3 +152,14 @@ def test_plotly_offers_no_upload(page: Any, address: str) -> None:
     titles = page.locator(".map .modebar-btn").evaluate_all("all => all.map(one => one.dataset.title)")
     assert "Lasso Select" in titles
     assert not [title for title in titles if "share" in title.lower() or "cloud" in title.lower()]
+
+
+def test_a_window_that_becomes_narrow_keeps_the_map_and_the_search_form_inside(
+    page: Any, address: str
+) -> None:
+    draw(page, address)
+    page.set_viewport_size({"width": 400, "height": 900})
+    right = "() => Math.max(...[...document.querySelectorAll('.map, .map *')].filter(one => !one.closest('svg')).map(one => one.getBoundingClientRect().right))"
+    page.wait_for_function(f"({right})() <= 400")
+    page.get_by_role("tab", name="Search", exact=True).click()
+    page.wait_for_function("document.querySelector('#search-words').getBoundingClientRect().width >= 200")
