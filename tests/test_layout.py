@@ -75,6 +75,7 @@ LEVELS = [
     ],
     ["evaluate"],
     ["ui"],
+    ["commands", "command_train"],
     ["__main__"],
 ]
 

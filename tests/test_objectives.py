@@ -19,8 +19,9 @@ from transformers import AutoModelForMaskedLM
 from tests.conftest import make_sentences
 from tests.test_train import losses, make_run
 from tsdae_core import preflight, train
-from tsdae_core.__main__ import _value, build_parser
+from tsdae_core.__main__ import build_parser
 from tsdae_core.batches import Batcher, build_cache
+from tsdae_core.command_train import value_of
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
 from tsdae_core.methods import METHODS
 from tsdae_core.model import TSDAE
@@ -336,7 +337,7 @@ def test_the_forms_values_for_an_objective_are_those_that_the_shell_command_give
         words = shlex.split(command)
         given = build_parser().parse_args(words[words.index("train") :])
         changes = {
-            one.name: _value(one.name, getattr(given, one.name))
+            one.name: value_of(one.name, getattr(given, one.name))
             for one in settings()
             if getattr(given, one.name) is not None
         }

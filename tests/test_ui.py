@@ -17,7 +17,8 @@ import pytest
 
 import app as start
 from tests.conftest import make_sentences
-from tsdae_core.__main__ import _value, build_parser
+from tsdae_core.__main__ import build_parser
+from tsdae_core.command_train import value_of
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
 from tsdae_core.runs import Run, create_run
 from tsdae_core.ui import LAUNCH, build_app, forms, header, train, watch
@@ -82,7 +83,9 @@ def test_the_command_shown_starts_the_same_run(preset: str, draft: Draft, tmp_pa
     assert words[:3] == ["python", "-m", "tsdae_core"]
     args = build_parser().parse_args(words[3:])
     given = {one.name: getattr(args, one.name) for one in settings() if getattr(args, one.name) is not None}
-    again = TrainConfig.from_preset(args.preset, **{name: _value(name, text) for name, text in given.items()})
+    again = TrainConfig.from_preset(
+        args.preset, **{name: value_of(name, text) for name, text in given.items()}
+    )
     assert again == config
     assert (args.corpus, args.name, args.workspace) == (draft.path, "my-run", tmp_path)
 

@@ -25,7 +25,7 @@ def columns(path: Path, *wanted: Sequence[str], kind: str) -> Iterator[tuple[int
     if -1 in found or len(set(found)) < len(found):
         if len(source.columns) != len(wanted):
             raise ValueError(
-                f"{path.name} has {len(source.columns)} columns ({', '.join(source.columns)[:120]}) where "
+                f"{path.name} has {len(source.columns)} column{'s' * (len(source.columns) != 1)} ({', '.join(source.columns)[:120]}) where "
                 f"{KINDS[kind].title.lower()} need {len(wanted)}; name them {', '.join(names[0] for names in wanted)}"
             )
         found = list(range(len(wanted)))

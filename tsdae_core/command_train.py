@@ -1,0 +1,113 @@
+"""The verb `train` of the command line: from a text file and options to a trained encoder, in this terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from typing import Any
+
+from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.runs import Run, create_run, find_run
+
+
+def train(args: argparse.Namespace) -> int:
+    if bool(args.corpus) == bool(args.resume):
+        raise ValueError(
+            "give a corpus to train on, or --resume RUN to go on with a run; not both, not neither"
+        )
+    run = find_run(args.workspace, args.resume) if args.resume else _new_run(args)
+    if run.process() is not None:
+        raise ValueError(f"{run.name} is already running; stop it first, or start another run")
+    from tsdae_core import launch
+
+    if launch.processes(run.config().devices) > 1:
+        launch.start(run)
+        return _follow(run)
+    from tsdae_core import train as training
+
+    run.clear_stop()
+    run.write_status(state="starting", phase="starting", error="", advice="")
+    run.write_process(os.getpid(), sys.argv)
+    print(f"Run {run.name} in {run.path}", file=sys.stderr)
+    code = training.main(run.path, bar=sys.stderr.isatty())
+    print(f"{run.name}: {run.status().get('phase', '')}. Encoder: {run.encoder_dir}", file=sys.stderr)
+    return code
+
+
+def _new_run(args: argparse.Namespace) -> Run:
+    from tsdae_core.corpus import ReadOptions, read_corpus
+
+    changes = {
+        one.name: value_of(one.name, getattr(args, one.name))
+        for one in settings()
+        if getattr(args, one.name) is not None
+    }
+    config = TrainConfig.from_preset(args.preset, **changes) if args.preset else checked(changes)
+    options = ReadOptions(
+        text_column=args.text_column, label_column=args.label_column, split_sentences=args.split_sentences
+    )
+    corpus = read_corpus(args.corpus, options)
+    for line in corpus.report.sentences():
+        print(line, file=sys.stderr)
+    _refuse(config, corpus.table)
+    if not (args.preset or args.max_steps or args.epochs):
+        print(
+            f"info: without a preset the paper's {config.max_steps:,} steps are taken; "
+            f"--preset {shlex.quote(next(iter(PRESETS)))} takes minutes, and Ctrl+C stops and keeps what was learned",
+            file=sys.stderr,
+        )
+    run = create_run(args.workspace, config, corpus.table, name=args.name or args.corpus.name.split(".")[0])
+    if args.name and run.name != args.name:
+        print(
+            f"info: the run is called {run.name}: a name has letters, digits, '.', '-' and '_', and is given once",
+            file=sys.stderr,
+        )
+    return run
+
+
+def _refuse(config: TrainConfig, table: Any) -> None:
+    from tsdae_core import preflight
+    from tsdae_core.devices import check_devices
+
+    check_devices(config.devices)
+    for finding in preflight.check(config, table):
+        if finding.level == "error":
+            raise ValueError(finding.text)
+        print(f"{finding.level}: {finding.text}", file=sys.stderr)
+
+
+def value_of(name: str, text: str) -> Any:
+    """A setting's text as its kind; what is no number stays text, for the check to refuse."""
+    kind = type(TrainConfig.model_fields[name].default)
+    if kind is bool:
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
+            text.lower(), text
+        )
+    try:
+        return int(text.replace("_", "").replace(",", "")) if kind is int else kind(text)
+    except ValueError:
+        return text
+
+
+def _follow(run: Run) -> int:
+    """Show the progress of a run that other processes train."""
+    import time
+
+    from tqdm import tqdm
+
+    from tsdae_core import launch
+
+    with tqdm(total=run.status().get("total"), disable=not sys.stderr.isatty(), unit="step") as bar:
+        while run.state in ("starting", "running", "stopping"):
+            try:
+                said = run.status()
+                bar.total = said.get("total")
+                bar.update(int(said.get("step", 0)) - bar.n)
+                time.sleep(0.5)
+            except KeyboardInterrupt:
+                launch.stop(run)
+    said = run.status()
+    print(f"{run.name}: {said['state']} {said.get('error', '')}", file=sys.stderr)
+    return 0 if said["state"] in ("finished", "stopped") else 1

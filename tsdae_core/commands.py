@@ -1,0 +1,138 @@
+"""What the verbs of the command line do, but `train` and `evaluate`; each returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tsdae_core.runs import find_run, list_runs
+
+
+def runs(args: argparse.Namespace) -> int:
+    rows = []
+    for run in list_runs(args.workspace):
+        said = run.status()
+        rows.append(
+            {"name": run.name}
+            | {key: said.get(key) for key in ("state", "step", "total", "loss", "held_out")}
+        )
+    if args.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        held_out = f"held-out loss {row['held_out']:.3f}" if row["held_out"] else ""
+        print(
+            f"{row['name']:30} {row['state']:10} {row['step'] or 0:>9,} of {row['total'] or 0:>9,}  {held_out}"
+        )
+    return 0
+
+
+def embed(args: argparse.Namespace) -> int:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if args.output.suffix not in (".npy", ".parquet"):
+        raise ValueError(f"the output must end in .npy or .parquet; got {args.output.name}")
+    _place_for(args.output)
+    from tsdae_core import explore
+    from tsdae_core.corpus import read_corpus
+
+    texts = read_corpus(args.input).table["sentence"].to_pylist()
+    vectors = explore.load_encoder(args.system, args.workspace).encode(texts)
+    if args.output.suffix == ".npy":
+        np.save(args.output, vectors)
+    else:
+        pq.write_table(pa.table({"sentence": texts, "vector": list(vectors)}), args.output)
+    print(f"{len(texts):,} vectors of {vectors.shape[1]} numbers in {args.output}", file=sys.stderr)
+    return 0
+
+
+def reconstruct(args: argparse.Namespace) -> int:
+    from tsdae_core.corpus import read_corpus
+    from tsdae_core.rebuild import load_model, rebuild
+
+    run = find_run(args.workspace, args.run)
+    texts = (
+        [args.sentence]
+        if args.sentence is not None
+        else read_corpus(args.input).table["sentence"].to_pylist()
+    )
+    model = load_model(run)
+    rows = []
+    for first in range(0, len(texts), 32):
+        part = texts[first : first + 32]
+        rows += rebuild(
+            model,
+            part,
+            noise=args.noise,
+            ratio=args.noise_ratio,
+            seed=args.seed + first,
+            num_beams=args.num_beams,
+        )
+    if args.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    for row in rows:
+        print(f"original  {row['source']}\ndamaged   {_plain(row['damaged'])}\nrebuilt   {row['text']}")
+        share = (
+            ""
+            if row["recovered"] is None
+            else f"{100 * row['recovered']:.0f} % of the deleted tokens recovered, "
+        )
+        print(f"          {share}{row['loss']:.2f} nats per token\n")
+    return 0
+
+
+def _plain(tokens: list[dict[str, Any]]) -> str:
+    return "".join(
+        ("" if token["g"] or not place else " ") + token["t"] for place, token in enumerate(tokens)
+    )
+
+
+def search(args: argparse.Namespace) -> int:
+    from tsdae_core import explore
+    from tsdae_core.corpus import read_corpus
+
+    table = read_corpus(args.corpus).table
+    rows = explore.search(
+        args.system, table, args.query, k=args.k, workspace=args.workspace, label=args.label
+    )
+    if args.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    for row in rows:
+        print(f"{row['score']:.3f}  {row['sentence']}")
+    return 0
+
+
+def map(args: argparse.Namespace) -> int:
+    from tsdae_core import map_export
+
+    print(
+        map_export.command(args.system, args.corpus, args.output, args.workspace, args.seed), file=sys.stderr
+    )
+    return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    import shutil
+
+    run = find_run(args.workspace, args.run)
+    if not run.encoder_dir.is_dir():
+        raise ValueError(f"{run.name} has no encoder yet; let it finish, or stop it, which saves it")
+    if args.output.exists():
+        raise ValueError(f"{args.output} is already there; give a folder that does not exist yet")
+    _place_for(args.output)
+    shutil.copytree(run.encoder_dir, args.output)
+    print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)
+    return 0
+
+
+def _place_for(output: Path) -> None:
+    """Raises `ValueError` before any work is done for a file whose folder is not there."""
+    if not output.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
