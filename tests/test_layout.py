@@ -35,6 +35,7 @@ LEVELS = [
         "sentences",
         "examples",
         "reading",
+        "verdict",
         "plan",
         "launch",
         "refused",

@@ -50,9 +50,15 @@ class Plan:
         return config.learning_rate * shape[config.lr_schedule]
 
 
+def held_out_rows(count: int, config: TrainConfig) -> list[int]:
+    """Which of `count` sentences are held out, in order; decided by the seed alone."""
+    wanted = min(config.held_out, count // 10)
+    return sorted(np.random.default_rng(config.seed).permutation(count)[:wanted].tolist())
+
+
 def split_corpus(sentences: Sequence[str], config: TrainConfig) -> tuple[list[str], list[str]]:
-    """Training and held-out sentences; which ones is decided by the seed alone."""
-    count = min(config.held_out, len(sentences) // 10)
-    chosen = set(np.random.default_rng(config.seed).permutation(len(sentences))[:count].tolist())
+    """Training and held-out sentences."""
+    rows = held_out_rows(len(sentences), config)
+    chosen = set(rows)
     train = [text for place, text in enumerate(sentences) if place not in chosen]
-    return train, [sentences[place] for place in sorted(chosen)]
+    return train, [sentences[place] for place in rows]

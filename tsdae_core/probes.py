@@ -21,6 +21,7 @@ from tsdae_core.batches import Batch, Batcher
 from tsdae_core.generation import generate, special
 from tsdae_core.model import TSDAE
 from tsdae_core.rebuild import rebuild
+from tsdae_core.verdict import same_label_shares
 
 WRITING = 24_000
 """Bounds what the decoder writes in one look: sentences times the square of the longest one's tokens."""
@@ -33,14 +34,24 @@ class HeldOut:
     Attributes:
         batches: all of them, in batches of similar length.
         sample: some of all lengths, which the decoder writes by itself.
+        labels: one for each sentence, "" for none; [] when the text has none.
     """
 
     batches: list[Batch]
     sample: Batch | None
+    labels: list[str]
+
+    def same_label(self, whole: Tensor) -> dict[str, Any]:
+        """same_label_each and its mean same_label, from the vectors (N, H) in the order of `batches`; see `verdict`."""
+        if not any(self.labels):
+            return {}
+        order = [int(index) for batch in self.batches for index in batch.indices]
+        each = same_label_shares(whole.float().cpu().numpy(), [self.labels[index] for index in order])
+        return {"same_label": sum(each) / len(each), "same_label_each": each} if each else {}
 
 
-def held_out_batches(batcher: Batcher, count: int) -> HeldOut:
-    """The first `count` sentences of the batcher as looks need them.
+def held_out_batches(batcher: Batcher, count: int, labels: Sequence[str] = ()) -> HeldOut:
+    """The first `count` sentences of the batcher, and their labels, as looks need them.
 
     The decoder takes a pass for each token that it writes, so the sample has many short sentences or few long ones.
     """
@@ -50,11 +61,11 @@ def held_out_batches(batcher: Batcher, count: int) -> HeldOut:
     usual = order[: math.ceil(0.9 * count)]  # one giant would make all writing long
     wanted = min(len(usual), max(8, WRITING // int(lengths[usual].max(initial=1)) ** 2), 64)
     chosen = usual[[place * len(usual) // wanted for place in range(wanted)]]
-    return HeldOut(batches, batcher.batch(chosen, epoch=0) if count else None)
+    return HeldOut(batches, batcher.batch(chosen, epoch=0) if count else None, list(labels))
 
 
 @torch.inference_mode()
-def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) -> dict[str, float]:
+def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) -> dict[str, Any]:
     """What encoder and decoder make of the held-out sentences.
 
     Args:
@@ -66,7 +77,7 @@ def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) 
     Returns:
         held_out: nats per token with the sentence's own vector. shuffled, mean_vector: with another sentence's, with the
         mean of all. bits, bits_mean: what the vector saves per sentence, (shuffled - own) * tokens / ln 2; at 0 the
-        decoder ignores it. And the numbers of `vector_numbers` and `written_numbers`.
+        decoder ignores it. And the numbers of `vector_numbers`, `written_numbers` and `HeldOut.same_label`.
     """
     if not seen.batches:
         return {}
@@ -76,8 +87,9 @@ def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) 
         batches = [batch.to(model.device) for batch in seen.batches]
         damaged = [model.encode(batch.noisy, batch.noisy_mask) for batch in batches]
         whole = [model.encode(batch.target, batch.target_mask) for batch in batches]
-        numbers = _losses(model, batches, damaged, shuffled_batches)
+        numbers: dict[str, Any] = _losses(model, batches, damaged, shuffled_batches)
         numbers |= vector_numbers(torch.cat(whole).float(), torch.cat(damaged).float())
+        numbers |= seen.same_label(torch.cat(whole))
         if seen.sample is not None:
             numbers |= written_numbers(model, seen.sample.to(model.device))
     finally:

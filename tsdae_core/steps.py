@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -24,7 +25,7 @@ from tsdae_core.model import TSDAE
 from tsdae_core.objectives import extra_weights, make_objective
 from tsdae_core.objectives.base import Objective
 from tsdae_core.objectives.looks import Looks
-from tsdae_core.plan import split_corpus
+from tsdae_core.plan import held_out_rows, split_corpus
 from tsdae_core.runs import Checkpoint, Run
 from tsdae_core.scratch import base_of
 from tsdae_core.storage import from_base, load
@@ -235,7 +236,9 @@ def prepare(
         self_test(model)
     if not model.family.mixed_precision:
         precision = "fp32"
-    train_texts, held_out_texts = split_corpus(run.corpus()["sentence"].to_pylist(), config)
+    corpus = run.corpus()
+    train_texts, held_out_texts = split_corpus(corpus["sentence"].to_pylist(), config)
+    labels = corpus["label"].take(pa.array(held_out_rows(corpus.num_rows, config), pa.int64())).to_pylist()
     shown = run.probes() or probes.choose_probes(held_out_texts or train_texts)
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
     cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
@@ -249,7 +252,7 @@ def prepare(
             f"set devices to one, such as cpu or cuda:0; got {config.devices!r}"
         )
     watching = _batcher(watched, model, config)
-    looks = Looks.of(config, make_objective(config, model, watching), watching, len(held_out_texts))
+    looks = Looks.of(config, make_objective(config, model, watching), watching, [one or "" for one in labels])
     model.extra = extra_weights(config, model)
     if last and model.extra is not None:
         model.extra.load_state_dict(extra_of(last), strict=False)

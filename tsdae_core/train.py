@@ -148,10 +148,11 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
             )
             row = {"step": progress.step, "held_out": numbers.get("held_out"), "sentences": seen}
             run.append_samples(row)
+    each = {key: numbers.pop(key) for key in list(numbers) if isinstance(numbers[key], list)}
     numbers = {key: round(value, 6) for key, value in numbers.items()}
     progress.first_rank = progress.first_rank or numbers.get("effective_rank", 0.0)
     warning = probes.collapse(numbers, progress.first_rank)
-    run.append_metrics(numbers | ({"warning": warning} if warning else {}))
+    run.append_metrics(numbers | each | ({"warning": warning} if warning else {}))
     run.write_status(**{key: value for key, value in numbers.items() if key != "step"}, warning=warning)
     if numbers.get("held_out", math.inf) < progress.best:
         progress.best, progress.best_step, progress.looks_without_gain = numbers["held_out"], progress.step, 0

@@ -24,7 +24,7 @@ plot.setAttribute("role", "img");
 plot.setAttribute("aria-label", "Loss of the run over its steps");
 stage.append(plot, empty);
 const frame = make("section", "watch-chart");
-frame.append(warning, summary, healthFold, controls, stage, caption);
+frame.append(verdictBox, warning, summary, healthFold, controls, stage, caption);
 element.replaceChildren(frame);
 
 const remembered = (() => {
@@ -168,7 +168,7 @@ function say() {
 }
 
 function quiet() {
-  warning.hidden = healthFold.hidden = true;
+  warning.hidden = healthFold.hidden = verdictBox.hidden = true;
   summary.replaceChildren();
 }
 
@@ -219,6 +219,7 @@ async function ask(mine) {
   phase = answer.phase || "";
   unit = answer.unit || unit;
   caption.hidden = Boolean(answer.note); // nothing was rebuilt at any step
+  sayVerdict(answer.verdict);
   take(answer.rows);
   if (changed) draw();
 }

@@ -52,6 +52,31 @@ function losses(loss, look) {
   return parts;
 }
 
+/* Whether the run made the encoder better: one sentence, and behind it the numbers before and after. */
+const verdictBox = make("details", "watch-verdict");
+verdictBox.hidden = true;
+
+function sayVerdict(verdict) {
+  verdictBox.hidden = !verdict;
+  if (!verdict) return;
+  const said = JSON.stringify(verdict);
+  if (verdictBox.dataset.said === said) return; // it may be open
+  verdictBox.dataset.said = said;
+  verdictBox.dataset.word = verdict.word;
+  const table = make("table", "watch-evidence");
+  const row = (tag, cells) => {
+    const line = make("tr");
+    line.append(...cells.map((text, place) => make(tag, place ? "watch-number" : "", text)));
+    return line;
+  };
+  const share = (name, value) => (/same label|words rebuilt/.test(name) ? percent(value) : three(value));
+  table.append(
+    row("th", ["On the held-out sentences", "before", "after"]),
+    ...verdict.evidence.map(([name, before, after]) => row("td", [name, share(name, before), share(name, after)])),
+  );
+  verdictBox.replaceChildren(make("summary", "", verdict.text), table);
+}
+
 const healthFold = make("details", "watch-health");
 const healthHead = make("summary");
 const healthList = make("dl");

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,12 +35,13 @@ class Looks:
     seed: int
 
     @classmethod
-    def of(cls, config: TrainConfig, objective: Objective, batcher: Batcher, count: int) -> Looks:
-        """The first `count` sentences of the batcher.
+    def of(cls, config: TrainConfig, objective: Objective, batcher: Batcher, labels: Sequence[str]) -> Looks:
+        """The first sentences of the batcher, as many as there are labels ("" for none).
 
         Where sentences compete within a batch, all batches have the training's size, as far as there are enough.
         """
-        damaged = probes.held_out_batches(batcher, count)
+        count = len(labels)
+        damaged = probes.held_out_batches(batcher, count, labels)
         if config.objective == "tsdae" or not count:
             return cls(objective, damaged, [], config.seed)
         size = min(count, 32 if objective.by_length else config.batch_size)
@@ -51,7 +54,7 @@ class Looks:
         made = [objective.batch(order[at : at + size], epoch=0, mine=ALL) for at in range(0, ends, size)]
         return cls(objective, damaged, [(batch, scored) for batch, scored in made if batch], config.seed)
 
-    def numbers(self, model: TSDAE) -> dict[str, float]:
+    def numbers(self, model: TSDAE) -> dict[str, Any]:
         """For TSDAE those of `probes.held_out_numbers`, else held_out (the objective's mean loss) and `vector_numbers`."""
         if model.decodes:
             return probes.held_out_numbers(model, self.damaged)
@@ -77,8 +80,8 @@ class Looks:
 
 
 @torch.inference_mode()
-def _vectors(model: TSDAE, seen: probes.HeldOut) -> dict[str, float]:
+def _vectors(model: TSDAE, seen: probes.HeldOut) -> dict[str, Any]:
     batches = [batch.to(model.device) for batch in seen.batches]
     whole = torch.cat([model.encode(batch.target, batch.target_mask) for batch in batches])
     damaged = torch.cat([model.encode(batch.noisy, batch.noisy_mask) for batch in batches])
-    return probes.vector_numbers(whole.float(), damaged.float())
+    return probes.vector_numbers(whole.float(), damaged.float()) | seen.same_label(whole)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tsdae_core.methods import METHODS, without_decoder
-from tsdae_core.runs import Run, find_run
+from tsdae_core.runs import ACTIVE, Run, find_run
+from tsdae_core.verdict import as_row, verdict_of
 
 PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the run
 ROWS = 4000  # rows of metrics in one answer
@@ -24,7 +25,7 @@ LOOKS = 100  # looks at the probe sentences in one answer
 LOOK_WORDS = 400_000  # tokens in one answer's looks: long probe sentences get fewer looks
 KEYS = (
     "step", "loss", "lr", "held_out", "shuffled", "written", "written_shuffled", "recovered", "recovered_shuffled",
-    "bits", "mrr", "effective_rank", "mean_cosine", "uniformity", "warning", "event", "text", "sentences",
+    "bits", "mrr", "effective_rank", "mean_cosine", "uniformity", "same_label", "warning", "event", "text", "sentences",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -45,7 +46,7 @@ def feeds(workspace: Path) -> list[Feed]:
     From JavaScript: `await server.metrics(run, offset, edition)`; Gradio hands the arguments over as one list. Both
     answer {rows, offset, edition, reset, state, phase, step, total, unit, note}; `reset` is true when the rows start from the
     beginning although an offset was given, because the run was cut in between; `unit` is the loss's; `note` says why nothing
-    is rebuilt by a method without a decoder; a wrong name answers {rows: [], error}.
+    is rebuilt by a method without a decoder; `verdict` is that of a run that has ended, see `verdict.Verdict`; a wrong name answers {rows: [], error}.
     """
 
     def metrics(asked: list[Any]) -> Row:
@@ -82,8 +83,16 @@ def _answer(
         "state": status["state"],
         "unit": METHODS[objective].unit,
         "note": without_decoder(objective),
+        "verdict": None if status["state"] in ACTIVE else _verdict(run.path, now, status.get("updated", 0.0)),
         **{key: status.get(key) for key in ("phase", "step", "total")},
     }
+
+
+@lru_cache(maxsize=32)
+def _verdict(path: Path, _edition: str, _updated: float) -> Row | None:
+    """What can be said of a run that has ended; asked for again and again, read once."""
+    said = verdict_of(Run(path))
+    return as_row(said) if said else None
 
 
 def _arguments(asked: list[Any]) -> tuple[str, int, str]:

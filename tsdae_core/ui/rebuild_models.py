@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 
 from tsdae_core.methods import without_decoder
-from tsdae_core.plan import Plan, split_corpus
+from tsdae_core.plan import Plan, held_out_rows
 from tsdae_core.runs import ACTIVE, Run, find_run
 
 NEWEST = 0  # in the model field; no checkpoint has this step
@@ -78,8 +78,9 @@ def _places(run: Run) -> tuple[list[int], list[int]]:
 @lru_cache(maxsize=4)
 def _split(corpus: Path, settings: str) -> tuple[list[int], list[int]]:
     run = Run(corpus.parent)
-    train, held_out = split_corpus(range(run.corpus().num_rows), run.config())  # type: ignore[arg-type]
-    return train, held_out  # type: ignore[return-value]
+    count = run.corpus().num_rows
+    held_out = held_out_rows(count, run.config())
+    return sorted(set(range(count)) - set(held_out)), held_out
 
 
 def held_out(run: Run) -> list[str]:
