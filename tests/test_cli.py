@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformer
 
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
+from tsdae_core.runs import find_run
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +128,25 @@ def test_wrong_input_is_one_sentence_and_exit_code_two(
     assert sentence in said
     assert "Traceback" not in said
     assert len(said.strip().splitlines()[-1]) < 700
+
+
+@pytest.mark.parametrize(("given", "labelled"), [([], True), (["--label-column", ""], False)])
+def test_a_column_of_labels_is_found_as_on_the_page_unless_it_is_unwanted(
+    tmp_path: Path, tiny_model_folder: Path, given: list[str], labelled: bool
+) -> None:
+    text = tmp_path / "pets.tsv"
+    rows = [f"{sentence}\t{'ab'[n % 2]}" for n, sentence in enumerate(make_sentences(60))]
+    text.write_text("\n".join(["sentence\ttopic", *rows]))
+    options = [
+        "--base-model",
+        str(tiny_model_folder),
+        "--max-steps",
+        "1",
+        "--devices",
+        "cpu",
+        "--precision",
+        "fp32",
+    ]
+    assert main(["train", str(text), "--workspace", str(tmp_path / "work"), *options, *given]) == 0
+    labels = find_run(tmp_path / "work", "pets").corpus()["label"].to_pylist()
+    assert set(filter(None, labels)) == ({"a", "b"} if labelled else set())

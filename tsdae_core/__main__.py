@@ -42,7 +42,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--preset", choices=list(PRESETS), help="start from a preset instead of the paper's values"
     )
     train.add_argument("--text-column", help="column with the sentences")
-    train.add_argument("--label-column", help="column with labels, for the map's colours")
+    train.add_argument(
+        "--label-column",
+        help="column with labels, for the map's colours and the verdict; found by itself, '' for none",
+    )
     train.add_argument("--split-sentences", action="store_true", help="the lines are paragraphs; split them")
     for one in settings():
         option = f"--{one.name.replace('_', '-')}"

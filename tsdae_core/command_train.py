@@ -37,7 +37,7 @@ def train(args: argparse.Namespace) -> int:
 
 
 def _new_run(args: argparse.Namespace) -> Run:
-    from tsdae_core.corpus import ReadOptions, read_corpus
+    from tsdae_core.corpus import ReadOptions, peek, read_corpus
 
     changes = {
         one.name: value_of(one.name, getattr(args, one.name))
@@ -45,8 +45,11 @@ def _new_run(args: argparse.Namespace) -> Run:
         if getattr(args, one.name) is not None
     }
     config = TrainConfig.from_preset(args.preset, **changes) if args.preset else checked(changes)
+    label = peek(args.corpus).label_column if args.label_column is None else args.label_column
     options = ReadOptions(
-        text_column=args.text_column, label_column=args.label_column, split_sentences=args.split_sentences
+        text_column=args.text_column,
+        label_column=label if label and label != args.text_column else None,
+        split_sentences=args.split_sentences,
     )
     corpus = read_corpus(args.corpus, options)
     for line in corpus.report.sentences():

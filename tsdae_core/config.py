@@ -216,7 +216,7 @@ class TrainConfig(BaseModel):
         step=1,
     )
     probe_every: int = setting(
-        0, "Look every", "Steps between two looks at the held-out loss and the rebuilt sentences; 0 looks about 24 times a run.",
+        0, "Look every", "Steps between two looks at the held-out loss and the rebuilt sentences; 0 looks about 18 times a run.",
         group="Watching", min=0, max=1_000_000, step=1,
     )  # fmt: skip
     checkpoint_every: int = setting(

@@ -24,6 +24,8 @@ def generate(
     prefix, suffix = special(model)
     limit = max_tokens or model.facts.max_length - len(prefix) - len(suffix)
     beams = max(1, num_beams)
+    if beams == 1:
+        return _greedily(model, vectors, limit)
     count = len(vectors)
     memory = vectors.repeat_interleave(beams, dim=0)  # (B*K, H)
     ids = torch.tensor([prefix] * len(memory), device=vectors.device)  # (B*K, T)
@@ -53,6 +55,24 @@ def generate(
     chosen = (total / lengths.view(count, beams)).argmax(dim=1)  # (B,)
     best_rows = ids.view(count, beams, -1)[torch.arange(count), chosen.cpu()]
     return [_until(row[len(prefix) :], end)[:limit] for row in best_rows.tolist()]
+
+
+def _greedily(model: TSDAE, vectors: Tensor, limit: int) -> list[list[int]]:
+    """See `generate`. A sentence that has ended costs no further pass, which is most of them most of the time."""
+    prefix, suffix = special(model)
+    ids = torch.tensor([prefix] * len(vectors), device=vectors.device)  # (B, T) of those that go on
+    going = torch.arange(len(vectors), device=vectors.device)
+    written: list[list[int]] = [[] for _ in vectors]
+    for _ in range(limit + 1):
+        logs, tokens = choosable(model, model.decode(vectors[going], ids)[:, -1])
+        new = tokens[logs.argmax(dim=1)]  # (B,)
+        for row, token in zip(going.tolist(), new.tolist(), strict=True):
+            written[row].append(token)
+        on = new != suffix[0]
+        ids, going = torch.cat([ids, new[:, None]], dim=1)[on], going[on]
+        if not len(going):
+            break
+    return [_until(row, suffix[0])[:limit] for row in written]
 
 
 def special(model: TSDAE) -> tuple[list[int], list[int]]:

@@ -30,7 +30,7 @@ class Plan:
         return cls(
             total=total,
             warmup=min(config.decoder_warmup_steps, total - 1) if config.objective == "tsdae" else 0,
-            probe_every=config.probe_every or max(1, round(total / 24)),
+            probe_every=config.probe_every or max(1, round(total / 18)),
             checkpoint_every=config.checkpoint_every or max(1, math.ceil(total / 8)),
             log_every=max(1, total // 5000),
         )
