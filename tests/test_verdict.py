@@ -54,7 +54,8 @@ def test_labels_decide_and_a_wide_interval_decides_nothing(gain: float, noise: f
     ]
     verdict = judge(*rows)
     assert verdict.word == word
-    assert "by your labels" in verdict.text and "95 % interval over 200 sentences" in verdict.text
+    assert "by your labels" in verdict.text and "nearest to a held-out one" in verdict.text
+    assert "95 % interval over 200 sentences" in verdict.text
 
 
 def test_without_labels_nothing_is_claimed_however_well_it_rebuilds() -> None:

@@ -119,9 +119,13 @@ def _by_labels(first: np.ndarray, last: np.ndarray) -> tuple[str, str]:
     }[word]
     return word, (
         f"{start}: of the {NEIGHBOURS} sentences nearest to a held-out one, {100 * last.mean():.0f} % share its label, "
-        f"{100 * first.mean():.0f} % before training (change {100 * low:+.1f} to {100 * high:+.1f} points, 95 % interval over "
+        f"{100 * first.mean():.0f} % before training (change {_signed(low)} to {_signed(high)} points, 95 % interval over "
         f"{len(gains):,} sentences)."
-    ).replace("-", "−")
+    )
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
 
 
 def as_row(verdict: Verdict) -> dict[str, Any]:
