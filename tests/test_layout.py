@@ -58,6 +58,7 @@ LEVELS = [
     [
         "steps",
         "preflight",
+        "export",
         "encoders",
         "vectors",
         "lexical",

@@ -119,15 +119,9 @@ def map(args: argparse.Namespace) -> int:
 
 
 def export(args: argparse.Namespace) -> int:
-    import shutil
+    from tsdae_core.export import copy_encoder
 
-    run = find_run(args.workspace, args.run)
-    if not run.encoder_dir.is_dir():
-        raise ValueError(f"{run.name} has no encoder yet; let it finish, or stop it, which saves it")
-    if args.output.exists():
-        raise ValueError(f"{args.output} is already there; give a folder that does not exist yet")
-    _place_for(args.output)
-    shutil.copytree(run.encoder_dir, args.output)
+    copy_encoder(find_run(args.workspace, args.run), args.output)
     print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)
     return 0
 

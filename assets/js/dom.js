@@ -13,6 +13,18 @@ const button = (className, text, act) => {
   made.addEventListener("click", act);
   return made;
 };
+
+/* Lines for a terminal or an editor behind one line of text, and a button that copies them. */
+function codeFold(title, text) {
+  const fold = make("details", "command");
+  const copy = button("watch-button", "Copy", async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
+  });
+  fold.append(make("summary", "", title), make("pre", "command-text", text), copy);
+  return fold;
+}
 const inDirection = (node) => ((node.dir = "auto"), node); // right to left where the text is
 const number = (value) => Number(value).toLocaleString("en-US");
 const dark = () => document.body.classList.contains("dark");

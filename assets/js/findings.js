@@ -34,18 +34,9 @@ function draw() {
 }
 
 function shell(command) {
-  const fold = make("details", "command");
-  const code = make("pre", "command-text", command);
-  const copy = make("button", "watch-button", "Copy");
-  copy.type = "button";
-  copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(command);
-    copy.textContent = "Copied";
-    setTimeout(() => (copy.textContent = "Copy"), 1500);
-  });
+  const fold = codeFold("The same from the shell", command);
   fold.open = open;
   fold.addEventListener("toggle", () => (open = fold.open));
-  fold.append(make("summary", "", "The same from the shell"), code, copy);
   return fold;
 }
 

@@ -16,7 +16,8 @@ track.append(part);
 trouble.setAttribute("role", "alert");
 top.append(phase, buttons);
 const frame = make("section", "runbar");
-frame.append(top, track, facts, trouble);
+const home = make("div", "bar-home");
+frame.append(top, track, facts, home, trouble);
 
 const dialog = make("dialog", "ask");
 const question = make("p", "ask-text");
@@ -59,6 +60,12 @@ const resume = action("Resume", "", () => send("run_resume", resume, "Starting �
 const kill = action("End now", "", () =>
   ask(`End ${run.run} at once? What it has learned since its last checkpoint is lost.`, "End now", () => send("run_kill", kill, "Ending …")),
 );
+const take = action("Download encoder", "", () => {
+  take.disabled = true;
+  take.textContent = "Packing …";
+  setTimeout(() => draw(), 6000); // should nothing come of it
+  trigger("run_take", {});
+});
 const remove = action("Delete", "", () =>
   ask(`Delete ${run.run} with its model, its text and its curves? This cannot be undone.`, "Delete", () => send("run_delete", remove, "Deleting …")),
 );
@@ -100,7 +107,19 @@ function draw() {
   allow(resume, run.state === "new" ? "Start" : "Resume", "", "Go on from the last checkpoint");
   kill.hidden = !run.active;
   allow(kill, "End now", "", "End the process without saving");
+  take.hidden = !run.encoder || run.active;
+  allow(take, "Download encoder", "", "The encoder as a sentence-transformers folder, zipped");
+  take.disabled = false; // a page that is read-only may be taken home from
+  sayHome(take.hidden ? "" : run.encoder);
   allow(remove, "Delete", run.active ? "Stop the run first." : "", "Remove the run and all its files");
+}
+
+/* Where the encoder lies, and how it is loaded. */
+function sayHome(path) {
+  if (home.dataset.path === path) return; // it may be open
+  home.dataset.path = path;
+  const code = `from sentence_transformers import SentenceTransformer\n\nvectors = SentenceTransformer(${JSON.stringify(path)}).encode(["A sentence."])`;
+  home.replaceChildren(...(path ? [codeFold("Use it from Python", code)] : []));
 }
 
 const listen = (event) => {

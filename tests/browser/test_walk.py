@@ -7,14 +7,18 @@ the page shows it. Then rebuild, search and map. No request leaves the machine.
 from __future__ import annotations
 
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
 
 from tests.browser.serving import App
 from tests.conftest import make_sentences
+from tsdae_core.explore import load_encoder
 from tsdae_core.runs import Run, list_runs
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -41,6 +45,18 @@ def wait_for_steps(run: Run, more: int) -> None:
         assert run.state in ("starting", "running"), run.log_tail()
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def take_home(page: Any, run: Run, folder: Path) -> None:
+    """The downloaded encoder gives the app's own vectors."""
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Download encoder").click()
+    with zipfile.ZipFile(taken.value.path()) as packed:
+        packed.extractall(folder)
+    theirs = SentenceTransformer(str(folder / f"{run.name}-encoder"), device="cpu")
+    texts = make_sentences(20)
+    ours = load_encoder(run.name, run.path.parent).encode(texts)
+    np.testing.assert_allclose(ours, theirs.encode(texts, normalize_embeddings=True), atol=1e-5)
 
 
 def test_a_person_uploads_trains_comes_back_and_explores(
@@ -88,6 +104,7 @@ def test_a_person_uploads_trains_comes_back_and_explores(
     page.get_by_role("button", name="Stop", exact=False).first.click()
     page.wait_for_function("/stopped/i.test(document.querySelector('#facts').innerText)")
     assert (run.encoder_dir / "model.safetensors").is_file()
+    take_home(page, run, tmp_path)
 
     go(page, "Rebuild")
     page.locator("#rebuild-text textarea, #rebuild-text input").first.fill(

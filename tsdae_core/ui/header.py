@@ -9,6 +9,7 @@ from zlib import crc32
 
 import gradio as gr
 
+from tsdae_core.export import has_encoder
 from tsdae_core.preflight import in_words
 from tsdae_core.runs import ACTIVE, Run, list_runs
 from tsdae_core.ui.shell import Shell
@@ -57,7 +58,7 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
 
     Returns:
         state, word, active, resumable, phase, percent (None before the first step; 99 at most until the run has
-        finished), texts for counts, rate, time left, device and base model, error and advice. `edition` changes when the
+        finished), texts for counts, rate, time left, device and base model, the encoder's folder, error and advice. `edition` changes when the
         list of runs or a state in it does.
     """
     edition = crc32(repr(choices).encode())
@@ -85,6 +86,7 @@ def about(run: Run | None, choices: list[tuple[str, str]]) -> dict[str, Any]:
         "device": device_words(said),
         "base": _base(run),
         "loaded": _sentence(said.get("loaded")),
+        "encoder": str(run.encoder_dir.resolve()) if has_encoder(run) else "",
         "error": _sentence(said.get("error")),
         "advice": _sentence(said.get("advice")),
     }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from tsdae_core import launch
+from tsdae_core.export import zip_encoder
 from tsdae_core.runs import Run, delete_run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.feeds import feeds
@@ -15,6 +18,9 @@ from tsdae_core.ui.header import see
 from tsdae_core.ui.shell import QUIET, Shell
 
 LOG_LINES = 200
+
+HAND_OVER = "() => setTimeout(() => document.querySelector('a:has(#take-file), #take-file a, #take-file').click(), 100)"
+"""The download starts as if its button had been pressed."""
 
 CHART = ("dom", "curve", "chart_facts", "chart_plot")
 WORDS = ("dom", "words")
@@ -40,6 +46,11 @@ def build(shell: Shell) -> None:
     def on_open(request: gr.Request) -> tuple[dict[str, str], dict[str, str]]:
         return on_pick(see(shell, request.query_params.get("run", ""))[1]["run"])
 
+    packed = gr.DownloadButton("Download", elem_id="take-file", elem_classes=["out-of-sight"])
+
+    def on_take(name: str) -> Any:
+        return gr.DownloadButton(value=pack(shell, name))
+
     def on_stop(name: str) -> tuple[Any, ...]:
         return act(shell, name, launch.stop)
 
@@ -61,6 +72,17 @@ def build(shell: Shell) -> None:
         (bar.run_delete, on_delete),
     ]:
         event(handler, shell.picker, [shell.picker, shell.facts], **QUIET)
+    bar.run_take(on_take, shell.picker, packed, **QUIET).success(None, None, None, js=HAND_OVER, **QUIET)
+
+
+def pack(shell: Shell, name: str) -> str:
+    """The run's encoder as a zip file, in a folder of its own that Gradio may hand out."""
+    try:
+        return str(
+            zip_encoder(find_run(shell.workspace, name), Path(tempfile.mkdtemp(prefix="tsdae-encoder-")))
+        )
+    except ValueError as error:
+        raise gr.Error(str(error), print_exception=False) from error
 
 
 def act(shell: Shell, name: str, deed: Callable[[Run], None]) -> tuple[Any, ...]:

@@ -1,0 +1,49 @@
+"""What takes a run's encoder home: a copy of its sentence-transformers folder, or that folder as one zip file."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+
+from tsdae_core.runs import Run
+
+
+def has_encoder(run: Run) -> bool:
+    """Whether there is a whole encoder to take."""
+    return (run.encoder_dir / "model.safetensors").is_file()
+
+
+def copy_encoder(run: Run, output: Path) -> None:
+    """Copy the encoder to a folder that does not exist yet.
+
+    Raises:
+        ValueError: when there is no encoder, or something is in the way.
+    """
+    _wants_encoder(run)
+    if output.exists():
+        raise ValueError(f"{output} is already there; give a folder that does not exist yet")
+    if not output.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
+    shutil.copytree(run.encoder_dir, output)
+
+
+def zip_encoder(run: Run, folder: Path) -> Path:
+    """The encoder as `RUN-encoder.zip` in `folder`, with one folder of that name inside. Weights do not get smaller, so they are only stored.
+
+    Raises:
+        ValueError: when there is no encoder.
+    """
+    _wants_encoder(run)
+    name = f"{run.name}-encoder"
+    target = folder / f"{name}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as packed:
+        for file in sorted(run.encoder_dir.rglob("*")):
+            if file.is_file():
+                packed.write(file, f"{name}/{file.relative_to(run.encoder_dir).as_posix()}")
+    return target
+
+
+def _wants_encoder(run: Run) -> None:
+    if not has_encoder(run):
+        raise ValueError(f"{run.name} has no encoder yet; let it finish, or stop it, which saves it")
