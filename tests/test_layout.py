@@ -53,6 +53,7 @@ LEVELS = [
         "rebuild",
         "probes",
         "checkpoints",
+        "anchor",
         "objectives",
     ],
     [

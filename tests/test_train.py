@@ -83,7 +83,17 @@ def test_a_finished_run_holds_an_encoder_a_decoder_metrics_samples_and_a_plain_s
 
 
 @pytest.mark.parametrize(
-    "extra", [{}, {"vocabulary": "corpus", "decoder_warmup_steps": 7, "pooling": "mean"}]
+    "extra",
+    [
+        {},
+        {
+            "vocabulary": "corpus",
+            "decoder_warmup_steps": 7,
+            "pooling": "mean",
+            "anchor": 2.0,
+            "batch_size": 8,
+        },
+    ],
 )
 def test_a_run_killed_and_resumed_gives_the_same_losses_and_the_same_encoder_as_one_in_one_go(
     tmp_path: Path, tiny_model_folder: Path, extra: dict[str, Any]

@@ -6,9 +6,8 @@ and the position in the data as JSON. Only the newest one keeps its optimizer, w
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,10 +15,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from tsdae_core.config import TrainConfig
-from tsdae_core.model import TSDAE, pool
+from tsdae_core.model import TSDAE
 from tsdae_core.runs import Checkpoint, Run, new_folder, put_in_place
-from tsdae_core.storage import from_base, save
+from tsdae_core.storage import save
 
 EXTRA = "extra."
 """How the names of weights begin that only training needs (`TSDAE.extra`)."""
@@ -94,16 +92,3 @@ def resume(
                     weight.device
                 )
     return dict(json.loads(checkpoint.progress_path.read_text(encoding="utf-8")))
-
-
-def anchor_encoder(
-    model: TSDAE, config: TrainConfig, base_model: str, *, dtype: torch.dtype = torch.float32
-) -> Callable[[Tensor, Tensor], Tensor]:
-    """The untrained base as a function of ids (B, T) and mask (B, T) to vectors (B, H): what the anchor holds on to."""
-    base = from_base(base_model, pooling=config.pooling, max_length=config.max_length, layers=config.layers)
-    body = copy.deepcopy(base.transformer.base_model).to(model.device, dtype).eval().requires_grad_(False)
-
-    def encode(ids: Tensor, mask: Tensor) -> Tensor:
-        return pool(body(input_ids=ids, attention_mask=mask).last_hidden_state, mask, config.pooling)
-
-    return encode

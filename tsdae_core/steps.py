@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +14,9 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from tsdae_core import probes
+from tsdae_core.anchor import Anchor
 from tsdae_core.batches import Batch, Batcher, TokenCache, build_cache
-from tsdae_core.checkpoints import anchor_encoder, extra_of
+from tsdae_core.checkpoints import extra_of
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import check_devices, choose_precision, keep_memory
 from tsdae_core.families import self_test
@@ -75,7 +75,7 @@ class Steps:
     optimizer: torch.optim.Optimizer
     precision: str
     masters: Masters | None
-    anchor: Callable[[Tensor, Tensor], Tensor] | None
+    anchor: Anchor | None
     pieces: int = 1
     scaler: torch.amp.GradScaler = field(init=False)
     order_by: np.ndarray = field(init=False)
@@ -176,11 +176,7 @@ class Steps:
         rebuilt = self.objective.loss(self.model, batch)
         if self.anchor is None:
             return rebuilt, torch.zeros((), device=self.device)
-        whole = self.model.encode(batch.target, batch.target_mask).float()
-        with torch.no_grad():
-            base = self.anchor(batch.target, batch.target_mask).float()
-        away = (1 - nn.functional.cosine_similarity(whole, base)).sum()
-        return rebuilt, self.config.anchor * away / sentences
+        return rebuilt, self.config.anchor * self.anchor.pull(self.model, batch) / sentences
 
     def _halve(self, error: RuntimeError, rows: int) -> None:
         """Work through each batch in twice as many parts, if memory is what ran out."""
@@ -258,7 +254,10 @@ def prepare(
         model.extra.load_state_dict(extra_of(last), strict=False)
     model.to(device).train()
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    anchor = anchor_encoder(model, config, base_of(run), dtype=dtype) if config.anchor else None
+    anchor = None
+    if config.anchor:
+        seen = run.cache_dir / f"anchor-{accelerator.process_index}"
+        anchor = Anchor(model, config, base_of(run), seen, sentences=len(cache), dtype=dtype)
     masters = Masters(model, dtype) if precision == "bf16" else None
     return Steps(
         config=config,
