@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
 from tsdae_core.runs import find_run
+from tsdae_core.ui import forms, header
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +151,16 @@ def test_a_column_of_labels_is_found_as_on_the_page_unless_it_is_unwanted(
     assert main(["train", str(text), "--workspace", str(tmp_path / "work"), *options, *given]) == 0
     labels = find_run(tmp_path / "work", "pets").corpus()["label"].to_pylist()
     assert set(filter(None, labels)) == ({"a", "b"} if labelled else set())
+
+
+def test_training_goes_on_from_the_encoder_of_another_run(trained: tuple[Path, Path]) -> None:
+    workspace, text = trained
+    [(label, folder)] = forms.own_bases(workspace)
+    assert label == "cli (your run)" and "cli made by TSDAE" in forms.about_base(folder)
+    options = ["--base-model", folder, "--max-steps", "1", "--devices", "cpu", "--precision", "fp32"]
+    assert (
+        main(["train", str(text), "--name", "second", "--workspace", str(workspace.parent / "two"), *options])
+        == 0
+    )
+    second = find_run(workspace.parent / "two", "second")
+    assert header.about(second, [])["base"] == "cli (run)"

@@ -14,6 +14,16 @@ def has_encoder(run: Run) -> bool:
     return (run.encoder_dir / "model.safetensors").is_file()
 
 
+def run_of_encoder(folder: Path) -> Run | None:
+    """The run whose encoder lies in `folder`; None for any other folder."""
+    run = Run(folder.parent)
+    return (
+        run
+        if folder.name == "encoder" and (run.path / "status.json").is_file() and has_encoder(run)
+        else None
+    )
+
+
 def copy_encoder(run: Run, output: Path) -> None:
     """Copy the encoder to a folder that does not exist yet.
 

@@ -14,7 +14,9 @@ from gradio.components import FormComponent
 
 from tsdae_core import base_models
 from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
+from tsdae_core.export import has_encoder, run_of_encoder
 from tsdae_core.methods import LENGTH, METHODS, OWN
+from tsdae_core.runs import list_runs
 
 FOLD = "Advanced settings"
 
@@ -83,11 +85,20 @@ def base_choices(*, ask_hub: bool = False) -> list[tuple[str, str]]:
     return [(one.name if one.here else f"{one.name} (not on this machine)", one.name) for one in models]
 
 
+def own_bases(workspace: Path) -> list[tuple[str, str]]:
+    """(label, folder) of the encoders of this workspace's runs: training may go on from any of them, on another text too."""
+    runs = [run for run in list_runs(workspace) if has_encoder(run)]
+    return [(f"{run.name} (your run)", str(run.encoder_dir.resolve())) for run in runs]
+
+
 def about_base(name: str) -> str:
     """A word on a base model, and whether it is here or can be had. Asks the hub only for one that is not here."""
     name = (name or "").strip()
     word = base_models.KNOWN.get(name, "")
     try:
+        if (run := run_of_encoder(Path(name))) is not None:
+            method = METHODS[run.config().objective].name
+            return f"What your run {run.name} made by {method}. An encoder that is good already is easily spoilt by many steps."
         if base_models.new_size(name):
             return word or base_models.KNOWN[base_models.NEW_MODEL]
         base_models.resolve(name)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import gradio as gr
 
-from tsdae_core.export import has_encoder
+from tsdae_core.export import has_encoder, run_of_encoder
 from tsdae_core.preflight import in_words
 from tsdae_core.runs import ACTIVE, Run, list_runs
 from tsdae_core.ui.shell import Shell
@@ -131,6 +131,8 @@ def _sentence(text: Any) -> str:
 
 def _base(run: Run) -> str:
     try:
-        return run.config().base_model
+        name = run.config().base_model
     except ValueError:
         return ""
+    before = run_of_encoder(Path(name))
+    return f"{before.path.name} (run)" if before else name

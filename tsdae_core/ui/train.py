@@ -88,7 +88,9 @@ def build(shell: Shell) -> None:
     base = form.inputs["base_model"]
     gr.on(
         [shell.app.load, base.change],
-        lambda name: gr.Dropdown(info=forms.about_base(name)),
+        lambda name: gr.Dropdown(
+            forms.base_choices() + forms.own_bases(shell.workspace), info=forms.about_base(name)
+        ),
         base,
         base,
         **QUIET,
