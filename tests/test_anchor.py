@@ -10,10 +10,11 @@ import torch
 
 from tests.conftest import make_sentences
 from tsdae_core.anchor import Anchor
-from tsdae_core.batches import Batch, Batcher, build_cache
+from tsdae_core.batches import Batch, Batcher
 from tsdae_core.config import TrainConfig
 from tsdae_core.model import TSDAE
 from tsdae_core.storage import from_base
+from tsdae_core.token_cache import build_cache
 
 SENTENCES = make_sentences(24)
 

@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import make_sentences, make_tokenizer
-from tsdae_core.batches import (
-    Batcher,
-    build_cache,
-    damage_text,
-    endless,
-    epoch_batches,
-    special_tokens,
-    word_starts,
-)
+from tsdae_core.batches import Batcher, damage_text, endless, epoch_batches
+from tsdae_core.token_cache import build_cache, special_tokens, word_starts
 
 
 def test_the_cache_gives_back_every_sentence_and_its_words() -> None:

@@ -18,12 +18,14 @@ from torch import Tensor
 
 from tests.conftest import make_sentences
 from tests.family_models import CASES, make_checkpoint
-from tsdae_core.batches import Batch, Batcher, build_cache
+from tsdae_core.batches import Batch, Batcher
 from tsdae_core.config import BUNDLED_MODEL
-from tsdae_core.families import FAMILIES, self_test
+from tsdae_core.families import FAMILIES
 from tsdae_core.model import TSDAE
 from tsdae_core.rebuild import rebuild
+from tsdae_core.self_test import self_test
 from tsdae_core.storage import from_base, load, save
+from tsdae_core.token_cache import build_cache
 
 SENTENCES = make_sentences(12)
 REFERENCE = [

@@ -18,8 +18,9 @@ from tsdae_core.config import TrainConfig
 from tsdae_core.families import FAMILIES
 from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
+from tsdae_core.prepare import prepare
 from tsdae_core.runs import Run, create_run
-from tsdae_core.steps import Steps, make_accelerator, prepare
+from tsdae_core.steps import Steps, make_accelerator
 from tsdae_core.storage import from_base
 from tsdae_core.vocabulary import few_rows
 

@@ -12,9 +12,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import DenoisingAutoEncoderLoss
 
 from tests.conftest import make_sentences
-from tsdae_core.batches import Batch, Batcher, build_cache, pad
-from tsdae_core.model import TSDAE, Bottleneck, pool
+from tsdae_core.batches import Batch, Batcher, pad
+from tsdae_core.bottleneck import Bottleneck
+from tsdae_core.model import TSDAE, pool
 from tsdae_core.storage import from_base, load, save
+from tsdae_core.token_cache import build_cache
 
 
 def make_batch(model: TSDAE, sentences: list[str], *, noise: str = "delete") -> Batch:

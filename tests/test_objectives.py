@@ -20,7 +20,7 @@ from tests.conftest import make_sentences
 from tests.test_train import losses, make_run
 from tsdae_core import preflight, train
 from tsdae_core.__main__ import build_parser
-from tsdae_core.batches import Batcher, build_cache
+from tsdae_core.batches import Batcher
 from tsdae_core.command_train import value_of
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
 from tsdae_core.methods import METHODS
@@ -31,6 +31,7 @@ from tsdae_core.plan import Plan
 from tsdae_core.rebuild import load_model
 from tsdae_core.runs import Run
 from tsdae_core.storage import from_base, load
+from tsdae_core.token_cache import build_cache
 from tsdae_core.ui import forms
 from tsdae_core.ui.feeds import feeds
 from tsdae_core.ui.rebuild import ready

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.conftest import make_sentences
-from tsdae_core.batches import Batcher, build_cache
+from tsdae_core.batches import Batcher
 from tsdae_core.generation import generate
 from tsdae_core.model import TSDAE
 from tsdae_core.probes import (
@@ -22,6 +22,7 @@ from tsdae_core.probes import (
     written_numbers,
 )
 from tsdae_core.storage import from_base
+from tsdae_core.token_cache import build_cache
 
 
 def looked_at(model: TSDAE, sentences: list[str], *, ratio: float = 0.6) -> HeldOut:

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from tests.conftest import make_sentences
-from tsdae_core.batches import special_tokens
 from tsdae_core.generation import generate
 from tsdae_core.model import TSDAE
 from tsdae_core.pieces import pieces_of
 from tsdae_core.rebuild import rebuild
 from tsdae_core.storage import from_base, load, save
+from tsdae_core.token_cache import special_tokens
 
 
 @pytest.fixture

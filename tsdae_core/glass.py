@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tsdae_core.batches import Batch, build_cache, pad
+from tsdae_core.batches import Batch, pad
 from tsdae_core.generation import choosable, special
 from tsdae_core.model import TSDAE
 from tsdae_core.pieces import pieces_of
+from tsdae_core.token_cache import build_cache
 
 LIKELIEST = 5
 

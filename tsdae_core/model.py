@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tsdae_core.batches import Batch
+from tsdae_core.bottleneck import Bottleneck
 from tsdae_core.families import family_of
 from tsdae_core.vocabulary import always_needed, keep_rows, token_weights
 
@@ -52,54 +53,6 @@ class Facts:
     tied: bool = True
     new_head: bool = False
     objective: str = "tsdae"
-
-
-class Bottleneck(nn.Module):
-    """Cross-attention to a memory of one row, which is all that is left of it: LayerNorm(x + dropout(O(V(vector)))).
-
-    In pre-norm families (`norm=False`) the sum has no norm, see `Family.pre_norm`.
-
-    The softmax over one key is 1 whatever query and key are, so neither exists here. In training the reference's
-    attention dropout still acts on that single weight, one draw per position and head; so does `forward`.
-    """
-
-    def __init__(
-        self,
-        hidden_size: int,
-        heads: int,
-        *,
-        eps: float,
-        attention_dropout: float,
-        hidden_dropout: float,
-        norm: bool = True,
-    ):
-        super().__init__()
-        self.heads = heads
-        self.attention_dropout = attention_dropout
-        self.value = nn.Linear(hidden_size, hidden_size)
-        self.output = nn.Linear(hidden_size, hidden_size)
-        self.norm = nn.LayerNorm(hidden_size, eps=eps) if norm else nn.Identity()
-        self.dropout = nn.Dropout(hidden_dropout)
-
-    def forward(self, states: Tensor, vector: Tensor) -> Tensor:
-        """states (B, T, H) and vector (B, H) to (B, T, H)."""
-        value = self.value(vector)  # (B, H)
-        if self.training and self.attention_dropout > 0:
-            batch, length, hidden = states.shape
-            by_head = value.view(batch, self.heads, -1, 1)  # (B, heads, H/heads, 1)
-            weight = self.output.weight.t().view(self.heads, -1, hidden)  # (heads, H/heads, H)
-            parts = torch.einsum(
-                "bnd,ndh->bnh", by_head.squeeze(-1), weight
-            )  # (B, heads, H): what each head adds
-            keep = 1 - self.attention_dropout
-            draw = torch.empty(batch, length, self.heads, device=states.device, dtype=parts.dtype)
-            draw = draw.bernoulli_(keep).div_(keep)
-            added = draw @ parts + self.output.bias.to(parts.dtype)  # (B, T, H)
-        else:
-            added = self.output(value)[:, None]  # (B, 1, H)
-        if added.shape[1] != states.shape[1]:
-            added = added.expand(-1, states.shape[1], -1)
-        return self.norm(states + self.dropout(added))
 
 
 class TSDAE(nn.Module):

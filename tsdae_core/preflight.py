@@ -210,7 +210,8 @@ def _measure_here(run: Run) -> Estimate:
 
     from tsdae_core import probes
     from tsdae_core.batches import epoch_batches
-    from tsdae_core.steps import make_accelerator, prepare
+    from tsdae_core.prepare import prepare
+    from tsdae_core.steps import make_accelerator
 
     config = run.config()
     count = int(read_json(run.path / "sentences.json")["count"])

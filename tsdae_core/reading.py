@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tsdae_core.base_models import tokenizer_file
+from tsdae_core.base_models import is_here, new_size, resolve
+from tsdae_core.model_files import cached, read_folder, transformer_path
 
 
 def token_lengths(
@@ -62,6 +63,23 @@ def unknown_share(
     return lost / whole if whole else 0.0
 
 
+def tokenizer_file(name: str) -> Path | None:
+    """The `tokenizer.json` of a model on this machine; None when there is none, or it has only older files.
+
+    Raises:
+        ValueError: when `name` cannot be resolved.
+    """
+    if new_size(name) or not is_here(name):
+        return None
+    source = resolve(name)
+    folder = Path(source)
+    if not folder.is_dir():
+        return cached(source, "tokenizer.json")
+    found = folder / "tokenizer.json"
+    inner = folder / transformer_path(read_folder(folder)) / "tokenizer.json"
+    return next((file for file in (inner, found) if file.is_file()), None)
+
+
 def _drawn(sentences: pa.Table | Sequence[str], sample: int, seed: int) -> list[str]:
     total = len(sentences)
     places = range(total) if total <= sample else sorted(random.Random(seed).sample(range(total), sample))
@@ -96,7 +114,5 @@ def _unknown_id(rust: Any) -> int | None:
 
 def _slow(base_model: str) -> Any:
     from transformers import AutoTokenizer  # noqa: PLC0415  (slow to import, rarely needed)
-
-    from tsdae_core.base_models import resolve  # noqa: PLC0415
 
     return AutoTokenizer.from_pretrained(resolve(base_model), trust_remote_code=False)

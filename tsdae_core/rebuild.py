@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tsdae_core import storage
 from tsdae_core.alignment import align, kept_share, recovered_share, tokens_json
-from tsdae_core.batches import Batch, build_cache, pad
+from tsdae_core.batches import Batch, pad
 from tsdae_core.generation import generate, special
 from tsdae_core.glass import explained
 from tsdae_core.methods import without_decoder
@@ -27,6 +27,7 @@ from tsdae_core.noise import damage, generator
 from tsdae_core.pieces import pieces_of
 from tsdae_core.runs import Run
 from tsdae_core.sampling import sample
+from tsdae_core.token_cache import build_cache
 
 
 def newest_model(run: Run) -> Path:

@@ -19,11 +19,12 @@ from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from tsdae_core import sources
-from tsdae_core.batches import special_tokens
-from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence, self_test
-from tsdae_core.methods import METHODS
+from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence
 from tsdae_core.model import TSDAE, Facts
+from tsdae_core.model_card import model_card
 from tsdae_core.runs import new_folder, put_in_place
+from tsdae_core.self_test import self_test
+from tsdae_core.token_cache import special_tokens
 
 
 def from_base(
@@ -258,28 +259,7 @@ def _write_encoder(model: TSDAE, folder: Path, state: dict[str, Tensor]) -> None
         ("config_sentence_transformers.json", {"similarity_fn_name": "cosine", "prompts": {}}),
     ):
         (folder / name).write_text(json.dumps(data, indent=2), encoding="utf-8")
-    (folder / "README.md").write_text(_card(model.facts), encoding="utf-8")
-
-
-def _card(facts: Facts) -> str:
-    method = METHODS[facts.objective]
-    return f"""---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, {facts.objective}]
----
-# A {method.name} sentence encoder
-
-Trained without labels by {method.name} ({method.cite}) from {facts.base_model}, {facts.pooling} pooling,
-at most {facts.max_length} tokens. It is fitted to the text that it was trained on; on general sentence similarity it
-may be no better than its base.
-
-```python
-from sentence_transformers import SentenceTransformer
-
-vectors = SentenceTransformer("path/to/this/folder").encode(["A sentence."])
-```
-"""
+    (folder / "README.md").write_text(model_card(model.facts), encoding="utf-8")
 
 
 def load(folder: Path, *, device: str = "cpu") -> TSDAE:

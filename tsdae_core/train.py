@@ -10,7 +10,6 @@ import math
 import os
 import signal
 import sys
-import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +24,10 @@ from tsdae_core import checkpoints, probes
 from tsdae_core.batches import endless
 from tsdae_core.devices import describe_device
 from tsdae_core.plan import Plan
+from tsdae_core.prepare import prepare
 from tsdae_core.runs import Run
-from tsdae_core.steps import Steps, TrainingError, make_accelerator, prepare
+from tsdae_core.steps import Steps, TrainingError, make_accelerator
+from tsdae_core.stopping import Clock, Stop
 from tsdae_core.storage import load, save
 
 
@@ -79,8 +80,8 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
             )
     elif main:
         _look(run, steps, progress, plan)
-    stop = _Stop(run, accelerator)
-    clock = _Clock(progress.seconds, progress.step)
+    stop = Stop(run, accelerator)
+    clock = Clock(progress.seconds, progress.step)
     summed, counted, ending = torch.zeros((), device=accelerator.device), 0, "finished"
     order = endless(steps.order_by, config.batch_size, seed=config.seed, skip=progress.step)
     with tqdm(total=plan.total, initial=progress.step, disable=not (bar and main), unit="step") as shown_bar:
@@ -193,75 +194,6 @@ def _finish(run: Run, steps: Steps, progress: Progress, ending: str) -> None:
     run.write_status(state=ending, phase=text, step=progress.step, eta=0.0)
 
 
-class _Clock:
-    """Seconds of training, sentences per second without the pauses, and the time left with them."""
-
-    def __init__(self, seconds: float, step: int):
-        self.before, self.first_step, self.sentences = seconds, step, 0
-        self.started, self.paused, self.said = time.monotonic(), 0.0, 0.0
-
-    def seconds(self) -> float:
-        return self.before + time.monotonic() - self.started
-
-    def rate(self) -> float:
-        return self.sentences / max(1e-9, time.monotonic() - self.started - self.paused)
-
-    def left(self, total: int, step: int) -> float:
-        return (time.monotonic() - self.started) / max(1, step - self.first_step) * (total - step)
-
-    def due(self) -> bool:
-        """True about twice a second."""
-        if time.monotonic() - self.said < 0.5:
-            return False
-        self.said = time.monotonic()
-        return True
-
-    def pause(self) -> _Pause:
-        """What happens inside counts as time, but not against the speed."""
-        return _Pause(self)
-
-
-class _Pause:
-    def __init__(self, clock: _Clock):
-        self.clock = clock
-
-    def __enter__(self) -> None:
-        self.entered = time.monotonic()
-
-    def __exit__(self, *_: object) -> None:
-        self.clock.paused += time.monotonic() - self.entered
-
-
-class _Stop:
-    """Whether somebody wants the run to end: a stop file, SIGTERM or Ctrl+C; all processes agree on the step."""
-
-    def __init__(self, run: Run, accelerator: Accelerator):
-        self.run, self.accelerator, self.terminated = run, accelerator, False
-        signal.signal(signal.SIGTERM, self._on_signal)
-        signal.signal(signal.SIGINT, self._on_signal)
-
-    def _on_signal(self, number: int, _: object) -> None:
-        if number == signal.SIGINT and self.terminated:
-            raise KeyboardInterrupt
-        self.terminated = True
-        if number == signal.SIGINT and self.accelerator.is_main_process:
-            print(
-                "\nStopping; what was learned is saved. Ctrl+C again ends at once.",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def asked(self) -> bool:
-        return self.agree(self.terminated or (self.accelerator.is_main_process and self.run.stop_requested()))
-
-    def agree(self, wanted: object) -> bool:
-        """True on every process when it is on any."""
-        if self.accelerator.num_processes == 1:
-            return bool(wanted)
-        flag = torch.tensor([1.0 if wanted else 0.0], device=self.accelerator.device)
-        return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
-
-
 def _nothing(**changes: Any) -> None:
     """What the processes other than the main one say."""
 
@@ -273,7 +205,7 @@ def main(path: Path, *, bar: bool = False) -> int:
     ends = (signal.SIGTERM, signal.SIGINT)
     before = [
         signal.signal(number, _leave) for number in ends
-    ]  # until there is something to save, see `_Stop`
+    ]  # until there is something to save, see `Stop`
     try:
         ending = train(run, make_accelerator(run.config()), bar=bar)
         print(f"Training {ending}.", flush=True)

@@ -95,8 +95,9 @@ def ours(
 
     from tsdae_core.batches import endless
     from tsdae_core.config import checked
+    from tsdae_core.prepare import prepare
     from tsdae_core.runs import create_run
-    from tsdae_core.steps import make_accelerator, prepare
+    from tsdae_core.steps import make_accelerator
 
     settings = {
         "base_model": base,
