@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import make_sentences
 from tsdae_core import explore, vectors
-from tsdae_core.changes import changed, compare, hubs, jaccard, rank_biased_overlap
+from tsdae_core.changes import changed, compare, hubs, jaccard, rank_biased_overlap, twins
 from tsdae_core.config import TrainConfig
 from tsdae_core.lexical import BM25
 from tsdae_core.runs import Run, create_run
@@ -57,7 +57,7 @@ def test_a_swap_at_the_top_costs_more_than_one_at_the_end_and_jaccard_sees_neith
 def test_the_most_changed_come_first_with_kept_gained_and_lost_neighbours() -> None:
     before = np.array([[1, 2], [0, 2], [0, 1], [0, 1]])
     after = np.array([[2, 1], [0, 2], [3, 1], [2, 2]])
-    found = compare(before, after)
+    found = compare((before, np.zeros(before.shape)), (after, np.zeros(after.shape)))
     assert found.most(3) == [3, 2, 0]
     assert found.of(2) == {
         "kept": [{"row": 1, "before": 2, "after": 2}],
@@ -68,6 +68,13 @@ def test_the_most_changed_come_first_with_kept_gained_and_lost_neighbours() -> N
 
 def test_hubs_are_counted_among_the_nearest_only() -> None:
     assert hubs(np.array([[1, 2], [2, 0], [1, 0]]), k=1).tolist() == [0, 2, 1]
+
+
+def test_near_duplicates_are_told_once_each_nearest_first() -> None:
+    near = np.array([[1, 2], [0, 2], [0, 1], [0, 1]])
+    cosines = np.array([[0.99, 0.96], [0.99, 0.5], [0.96, 0.5], [0.1, 0.1]])
+    assert twins(near, cosines, least=0.95) == [(0, 1, 0.99), (0, 2, 0.96)]
+    assert twins(near, cosines, least=1.0) == []
 
 
 def test_the_graph_is_exact_and_computed_once_per_encoder(run: Run) -> None:

@@ -20,6 +20,9 @@ Told = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done and how much there is."""
 
 NEAREST = 10
+ALIKE = 0.95
+"""Cosine from which on two sentences count as near-duplicates."""
+
 PERSISTENCE = 0.9
 """How much the top of a list weighs in rank-biased overlap: at 0.9 the first ten places carry most of it."""
 
@@ -32,12 +35,14 @@ class Changes:
         before, after: (N, k) rows of each sentence's nearest others, best first.
         jaccard: (N,) shared neighbours divided by all of both lists; 1 when they are the same.
         overlap: (N,) rank-biased overlap, which also sees the order; 1 when the lists are the same.
+        cosines: of `before` and of `after`, (N, k) each.
     """
 
     before: np.ndarray
     after: np.ndarray
     jaccard: np.ndarray
     overlap: np.ndarray
+    cosines: tuple[np.ndarray, np.ndarray]
 
     def most(self, count: int) -> list[int]:
         """The rows that changed most: least shared neighbours first, then least overlap of ranks, then in order."""
@@ -58,11 +63,16 @@ class Changes:
         }
 
 
-def compare(before: np.ndarray, after: np.ndarray, *, k: int = NEAREST) -> Changes:
-    """Compare two neighbour graphs (N, k or more) of the same sentences; k is cut to what both have."""
-    k = min(k, before.shape[1], after.shape[1])
-    before, after = np.asarray(before[:, :k]), np.asarray(after[:, :k])
-    return Changes(before, after, jaccard(before, after), rank_biased_overlap(before, after))
+Graph = tuple[np.ndarray, np.ndarray]
+"""Rows and cosines of each sentence's nearest others, (N, k) each, best first."""
+
+
+def compare(first: Graph, second: Graph, *, k: int = NEAREST) -> Changes:
+    """Compare two neighbour graphs of the same sentences; k is cut to what both have."""
+    k = min(k, first[0].shape[1], second[0].shape[1])
+    before, after = np.asarray(first[0][:, :k]), np.asarray(second[0][:, :k])
+    cosines = np.asarray(first[1][:, :k]), np.asarray(second[1][:, :k])
+    return Changes(before, after, jaccard(before, after), rank_biased_overlap(before, after), cosines)
 
 
 def jaccard(before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -105,6 +115,16 @@ def hubs(near: np.ndarray, *, k: int = NEAREST) -> np.ndarray:
     return np.bincount(np.asarray(near[:, :k]).ravel(), minlength=len(near))
 
 
+def twins(near: np.ndarray, cosines: np.ndarray, *, least: float = ALIKE) -> list[tuple[int, int, float]]:
+    """Pairs of sentences that lie as good as on one another: (row, other row, cosine), each pair once, nearest first."""
+    rows, places = np.nonzero(cosines >= least)
+    found = {
+        (int(min(row, near[row, place])), int(max(row, near[row, place]))): float(cosines[row, place])
+        for row, place in zip(rows, places, strict=True)
+    }
+    return sorted(((a, b, cosine) for (a, b), cosine in found.items()), key=lambda one: (-one[2], one[:2]))
+
+
 def changed(
     systems: Sequence[str],
     corpus: pa.Table,
@@ -137,7 +157,7 @@ def changed(
             _named(told, f"Nearest neighbours, {which}"),
         )
         vectors = embed(encoder, texts, cache_dir, progress=embedding)
-        graphs.append(graph(encoder, texts, cache_dir, vectors=vectors, progress=searching)[0])
+        graphs.append(graph(encoder, texts, cache_dir, vectors=vectors, progress=searching))
     return compare(graphs[0], graphs[1])
 
 

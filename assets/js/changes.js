@@ -61,7 +61,7 @@ async function look() {
     further.hidden = list.children.length >= got.count;
   };
   add(got.rows);
-  body.replaceChildren(summary(got), list, further);
+  body.replaceChildren(summary(got), crowd(got), list, further);
 }
 
 /* How many of the nearest stayed, as bars, and one plain sentence. */
@@ -97,6 +97,31 @@ function summary(got) {
     box.append(labels);
   }
   return box;
+}
+
+/* Sentences that are near to very many others, and pairs that lie on one another. */
+function crowd(got) {
+  const { alike, hubs, most, pairs, twins } = got.crowd;
+  const fold = make("details", "diff-crowd");
+  const table = (titles, rows) => {
+    const made = make("table", "map-table");
+    const line = (tag, cells) => {
+      const row = make("tr");
+      row.append(...cells.map((text) => inDirection(make(tag, "", String(text)))));
+      return row;
+    };
+    made.append(line("th", titles), ...rows.map((cells) => line("td", cells)));
+    return made;
+  };
+  const told = (text) => make("p", "watch-more", text);
+  fold.append(
+    make("summary", "", `Hubs and near-duplicates: the most popular sentence is near to ${number(most[0])} others before, ${number(most[1])} after; ${number(pairs[0])} and ${number(pairs[1])} pairs lie on one another`),
+    told(`Hubs: how often a sentence is among another's ${got.nearest} nearest. A few that are near to everything spoil a search.`),
+    table(["Sentence", "Before", "After"], hubs.map((one) => [one.sentence, number(one.before), number(one.after)])),
+    told(twins.length ? `Near-duplicates: pairs with a cosine of at least ${alike} after training.` : `No pair has a cosine of ${alike} or more after training.`),
+  );
+  if (twins.length) fold.append(table(["Sentence", "Its double", "Cosine"], twins.map((one) => [one.one, one.other, one.cosine.toFixed(3)])));
+  return fold;
 }
 
 function item(one) {

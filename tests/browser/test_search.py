@@ -87,6 +87,10 @@ def test_what_changed_most_lists_neighbours_and_leads_to_a_search(
     parts = page.locator(".diff-item").first.locator(".diff-part")
     counts = [int(text.split()[-1]) for text in parts.locator("h4").all_inner_texts()]
     assert counts[0] == counts[2] == 10 - counts[1]
+    page.locator(".diff-crowd summary").click()
+    popular = page.locator(".diff-crowd table").first.locator("tr:has(td)")
+    assert popular.count() == 8
+    assert int(popular.first.locator("td").nth(1).inner_text()) >= 10
 
     page.locator(".diff-body .diff-words").wait_for()
     before = page.locator(".diff-words").inner_text()

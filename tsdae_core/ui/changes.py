@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 import numpy as np
@@ -15,8 +15,14 @@ from tsdae_core.ui.indexes import comparing
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import FOLLOW, Shell
 
+if TYPE_CHECKING:
+    from tsdae_core.changes import Changes
+
 PAGE = 20
 """Sentences handed out at once."""
+
+FEW = 8
+"""Hubs, and pairs of near-duplicates, that are shown."""
 
 
 def build(shell: Shell) -> gr.HTML:
@@ -98,6 +104,28 @@ def _compared(workspace: Path, run: Run, before: str, after: str, *, first: int)
         "jaccard": float(found.jaccard.mean()),
         "overlap": float(found.overlap.mean()),
         "labels": _by_label(labels.to_pylist(), drawn, stayed),
+        "crowd": _crowd(found, told) if not first else None,
+    }
+
+
+def _crowd(found: Changes, told: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    """Sentences that are near to very many others, and pairs that lie on one another, before and after."""
+    from tsdae_core.changes import ALIKE, hubs, twins  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    asked = [hubs(found.before), hubs(found.after)]
+    pairs = [
+        twins(near, cosines) for near, cosines in zip((found.before, found.after), found.cosines, strict=True)
+    ]
+    top = np.argsort(-np.maximum(*asked), kind="stable")[:FEW].tolist()
+    return {
+        "alike": ALIKE,
+        "hubs": [told(row) | {"before": int(asked[0][row]), "after": int(asked[1][row])} for row in top],
+        "most": [int(counts.max()) for counts in asked],
+        "pairs": [len(one) for one in pairs],
+        "twins": [
+            {"one": told(a)["sentence"], "other": told(b)["sentence"], "cosine": round(cosine, 3)}
+            for a, b, cosine in pairs[1][:FEW]
+        ],
     }
 
 
