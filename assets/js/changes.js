@@ -2,7 +2,7 @@
    neighbours it kept, gained and lost.
 
    props.value is {run, states: [[title, system]]}. Server function: compared(run, before, after, first). Pressing a sentence
-   triggers 'pick' with {sentence}. Sentences enter through textContent only. Needs dom. */
+   triggers 'pick' with {sentence}, Cancel 'cancel'. Sentences enter through textContent only. Needs dom. */
 
 const KINDS = { gained: "Gained", kept: "Kept", lost: "Lost" };
 
@@ -37,6 +37,7 @@ async function ask_for(mine, first) {
       if (mine !== ticket) return null;
       if (got.error !== undefined || got.rows) return got;
       say(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`);
+      if (got.total) body.append(button("watch-button near-cancel", "Cancel", () => trigger("cancel", {})));
     }
     await new Promise((done) => setTimeout(done, 500));
   }

@@ -3,7 +3,7 @@
    props.value is {columns: [{title, note, kind, against, error, hits: [{row, rank, score, sentence, label, there, places}]}],
    message, error, examples, waiting, kind, progress, query, label, run, compared}; `there` is the hit's place in the column
    `against` among all sentences, null if that does not find it. Pressing a hit or an example triggers 'pick' with {sentence};
-   so does ?q= in the address. Text enters through textContent only. Needs dom. */
+   so does ?q= in the address; 'cancel' ends what is being embedded. Text enters through textContent only. Needs dom. */
 
 const frame = make("section", "near");
 element.replaceChildren(frame);
@@ -78,7 +78,8 @@ function waiting(title, kind, [phase, done, total] = ["", 0, 0]) {
   const part = make("span", "near-part");
   part.style.width = `${total ? Math.round((100 * done) / total) : 0}%`;
   track.append(part);
-  box.append(make("h3", "", title), told, track, ...Array.from({ length: 6 }, () => make("div", "near-skeleton watch-waiting")));
+  const stop = button("watch-button near-cancel", "Cancel", () => ((stop.disabled = true), trigger("cancel", {})));
+  box.append(make("h3", "", title), told, track, stop, ...Array.from({ length: 6 }, () => make("div", "near-skeleton watch-waiting")));
   return box;
 }
 

@@ -22,11 +22,19 @@ Tell = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 
+class Cancelled(ValueError):
+    """Somebody did not want to wait."""
+
+
 class Opening:
-    """Something on its way: what is being done, how far it is, and in the end the result or why there is none."""
+    """Something on its way: what is being done, how far it is, and in the end the result or why there is none.
+
+    Set `cancelled` and it ends at the next thing that it tells.
+    """
 
     def __init__(self, work: Callable[[Tell], Any], phase: str):
         self.phase, self.done, self.total = phase, 0, 0
+        self.cancelled = False
         self.found: Any = None
         self.error: Exception | None = None
         self.finished = threading.Event()
@@ -42,6 +50,8 @@ class Opening:
             self.finished.set()
 
     def _tell(self, phase: str, done: int, total: int) -> None:
+        if self.cancelled:
+            raise Cancelled("This was cancelled; asked again, it begins anew.")
         self.phase, self.done, self.total = phase, done, total
 
     def result(self) -> Any:
@@ -66,6 +76,13 @@ def shared(key: tuple[Any, ...], work: Callable[[Tell], Any], phase: str) -> Ope
         while len(_OPENED) > KEPT:
             _OPENED.popitem(last=False)
         return found
+
+
+def cancel(run: Run) -> None:
+    """End all work on the run's corpus that is still on its way."""
+    with _LOCK:
+        for key, one in _OPENED.items():
+            one.cancelled |= run.corpus_path in key and not one.finished.is_set()
 
 
 def opening(workspace: Path, run: Run, system: str) -> Opening:

@@ -12,8 +12,9 @@ from tsdae_core.runs import find_run
 from tsdae_core.ui import blind, changes
 from tsdae_core.ui.columns import LONGEST, NO_RUN, found, other_encoders, say
 from tsdae_core.ui.components import component
+from tsdae_core.ui.indexes import cancel
 from tsdae_core.ui.rebuild_models import has_model, pick_sentence
-from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
+from tsdae_core.ui.shell import FOLLOW, LIGHT, QUIET, Shell
 
 READY = (
     "The ten nearest sentences of your text are listed here: by the trained encoder, by its untrained base, and by the words "
@@ -99,6 +100,8 @@ def build(shell: Shell) -> None:
     asked: dict[str, Any] = QUIET | {"concurrency_limit": 8, "concurrency_id": "search"}
     gr.on([go.click, query.submit], on_search, given, view, **asked)
     gr.on([label.input, also.input, words.input], on_choice, [view, *given], view, **asked)
+    for one in (view, changed):
+        one.cancel(lambda name: cancel(find_run(shell.workspace, name)), shell.picker, None, **LIGHT)
     view.pick(on_pick, None, query, **QUIET).then(on_search, given, view, **asked)
     changed.pick(on_pick, None, query, **QUIET).then(
         lambda: gr.Tabs(selected="query"), None, parts, **QUIET
