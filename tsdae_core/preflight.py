@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 
 from tsdae_core import base_models
-from tsdae_core.config import PRESETS, TrainConfig, describe
+from tsdae_core.config import TrainConfig, describe
 from tsdae_core.known_models import NEW_MODEL
 from tsdae_core.launch import processes
 from tsdae_core.methods import METHODS, without_decoder
@@ -151,7 +151,7 @@ def _about_base(config: TrainConfig) -> list[str]:
     if facts.is_sentence_encoder and config.objective == "tsdae" and not config.decoder_warmup_steps:
         found.append(
             "The base is already a sentence encoder; trained from the first step with a random decoder it usually gets "
-            f"worse. Set 'Decoder first' to a few hundred steps, as the preset {next(iter(PRESETS))} does."
+            "worse. The preset Tuned encoder lets the decoder learn first and holds the encoder near its base."
         )
     if facts.is_sentence_encoder and facts.pooling and facts.pooling != config.pooling:
         found.append(

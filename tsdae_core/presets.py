@@ -48,7 +48,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "Tuned encoder": Preset(
-        "For a base that is already a sentence encoder: new weights first, then small steps held near the base.",
+        "To improve a base that is already a sentence encoder: new weights first, then 1,000 steps in all, held near the base.",
         {
             "max_steps": 1000,
             "batch_size": 16,
