@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -89,3 +90,17 @@ def test_few_sentences_are_told(count: int, level: str, said: str) -> None:
 )
 def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
     assert preflight.in_words(seconds) == words
+
+
+def test_holding_on_to_a_base_that_is_no_sentence_encoder_is_a_warning(
+    tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    plain = tmp_path / "plain"
+    shutil.copytree(tiny_model_folder, plain, ignore=shutil.ignore_patterns("modules.json", "1_Pooling"))
+
+    def warned(base: Path) -> bool:
+        config = TrainConfig(base_model=str(base), anchor=1.0, max_steps=10)
+        return any("'Anchor'" in one.text for one in preflight.check(config, table(1200)))
+
+    assert warned(plain)
+    assert not warned(tiny_model_folder)

@@ -153,6 +153,10 @@ def _about_base(config: TrainConfig) -> list[str]:
             "The base is already a sentence encoder; trained from the first step with a random decoder it usually gets "
             "worse. The preset Tuned encoder lets the decoder learn first and holds the encoder near its base."
         )
+    if config.anchor and not facts.is_sentence_encoder:
+        found.append(
+            "'Anchor' holds the encoder near its base, and this base is no sentence encoder yet; set it to 0."
+        )
     if facts.is_sentence_encoder and facts.pooling and facts.pooling != config.pooling:
         found.append(
             f"The base was trained with {facts.pooling} pooling and this run uses {config.pooling}: it starts worse."

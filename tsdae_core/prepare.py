@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tsdae_core import probes
 from tsdae_core.anchor import Anchor
+from tsdae_core.base_models import new_size
 from tsdae_core.batches import Batcher
 from tsdae_core.checkpoints import extra_of
 from tsdae_core.config import TrainConfig
@@ -71,7 +72,9 @@ def prepare(
     model.to(device).train()
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     anchor = None
-    if config.anchor:
+    if config.anchor and not new_size(
+        config.base_model
+    ):  # a model made from nothing has nothing to hold on to
         seen = run.cache_dir / f"anchor-{accelerator.process_index}"
         anchor = Anchor(model, config, base_of(run), seen, sentences=len(cache), dtype=dtype)
     masters = Masters(model, dtype) if precision == "bf16" else None

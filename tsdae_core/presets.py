@@ -16,7 +16,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "Quick look": Preset(
-        "See it learn in a few minutes on a CPU: new weights first, batches of 16, only your own text's tokens.",
+        "See it learn in a few minutes on a CPU: new weights first, batches of 16, only your own text's tokens, held near the base.",
         {
             "max_steps": 700,
             "batch_size": 16,
@@ -26,7 +26,7 @@ PRESETS: dict[str, Preset] = {
             "new_learning_rate": 1e-3,
             "max_length": 64,
             "pooling": "mean",
-            "anchor": 0.0,
+            "anchor": 1.0,
             "lr_schedule": "linear",
         },
     ),
