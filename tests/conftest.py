@@ -20,7 +20,7 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """Tiny models are many times faster on one thread; scikit-learn's HDBSCAN leaves more behind."""
+    """Tiny models are many times faster on one thread; what draws maps leaves more behind."""
     torch.set_num_threads(1)
 
 

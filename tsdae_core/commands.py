@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from tsdae_core.files import wants_folder
 from tsdae_core.runs import find_run, list_runs
 
 
@@ -37,7 +37,7 @@ def embed(args: argparse.Namespace) -> int:
 
     if args.output.suffix not in (".npy", ".parquet"):
         raise ValueError(f"the output must end in .npy or .parquet; got {args.output.name}")
-    _place_for(args.output)
+    wants_folder(args.output)
     from tsdae_core import explore
     from tsdae_core.corpus import read_corpus
 
@@ -124,9 +124,3 @@ def export(args: argparse.Namespace) -> int:
     copy_encoder(find_run(args.workspace, args.run), args.output)
     print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)
     return 0
-
-
-def _place_for(output: Path) -> None:
-    """Raises `ValueError` before any work is done for a file whose folder is not there."""
-    if not output.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")

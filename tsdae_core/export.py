@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+from tsdae_core.files import wants_folder
 from tsdae_core.runs import Run
 
 
@@ -33,8 +34,7 @@ def copy_encoder(run: Run, output: Path) -> None:
     _wants_encoder(run)
     if output.exists():
         raise ValueError(f"{output} is already there; give a folder that does not exist yet")
-    if not output.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
+    wants_folder(output)
     shutil.copytree(run.encoder_dir, output)
 
 

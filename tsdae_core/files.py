@@ -13,6 +13,13 @@ ACCEPTED = "txt, csv, tsv, jsonl, json and parquet files are accepted, also gzip
 
 Open = Callable[[], BinaryIO]
 
+
+def wants_folder(output: Path) -> None:
+    """Raises `ValueError`, before any work is done, for a file or folder to be made in a folder that is not there."""
+    if not output.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
+
+
 _MAGIC = [
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),

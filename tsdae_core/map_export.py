@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from tsdae_core.corpus import read_corpus
 from tsdae_core.encoders import fingerprint, run_of
+from tsdae_core.files import wants_folder
 from tsdae_core.map_layout import MapOptions
 from tsdae_core.map_picture import Colours, colours_of, png, svg
 from tsdae_core.map_sheet import Layer, Sheet, draw
@@ -62,8 +63,7 @@ def check_output(output: Path) -> None:
     """Raises `ValueError` for a file of another kind, or one in a folder that is not there."""
     if output.suffix.lower() not in FORMATS:
         raise ValueError(f"the map's file must end in .html, .csv, .png or .svg; got {output.name}")
-    if not output.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
+    wants_folder(output)
 
 
 def save(sheet: Sheet, output: Path) -> None:

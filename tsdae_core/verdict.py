@@ -7,7 +7,7 @@ before; without labels nothing that is measured here tells better from worse, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,8 +96,8 @@ def judge(before: dict[str, Any], after: dict[str, Any]) -> Verdict:
         return Verdict("worse", str(after["warning"]), evidence)
     return Verdict(
         "cannot tell",
-        "Whether its neighbours are better than the base's cannot be told: this text has no labels, and rebuilding well is "
-        "no proof of it. 'What changed most' and the blind test on the Search tab show it to your own eyes.",
+        "Whether its neighbours are better than the base's cannot be told: this text has no labels, or too few sentences "
+        "with one, and rebuilding well is no proof of it. 'What changed most' and the blind test on the Search tab show it to your own eyes.",
         evidence,
     )
 
@@ -126,8 +126,3 @@ def _by_labels(first: np.ndarray, last: np.ndarray) -> tuple[str, str]:
 
 def _signed(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
-
-
-def as_row(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as JSON holds it."""
-    return asdict(verdict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from tsdae_core.methods import METHODS, without_decoder
 from tsdae_core.runs import ACTIVE, Run, find_run
-from tsdae_core.verdict import as_row, verdict_of
+from tsdae_core.verdict import verdict_of
 
 PIECE = 4_000_000  # bytes read at a time: bounds the memory, however long the run
 ROWS = 4000  # rows of metrics in one answer
@@ -25,7 +25,7 @@ LOOKS = 100  # looks at the probe sentences in one answer
 LOOK_WORDS = 400_000  # tokens in one answer's looks: long probe sentences get fewer looks
 KEYS = (
     "step", "loss", "lr", "held_out", "shuffled", "written", "written_shuffled", "recovered", "recovered_shuffled",
-    "bits", "mrr", "effective_rank", "mean_cosine", "uniformity", "same_label", "warning", "event", "text", "sentences",
+    "bits", "mrr", "effective_rank", "mean_cosine", "uniformity", "warning", "event", "text", "sentences",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -92,7 +92,7 @@ def _answer(
 def _verdict(path: Path, _edition: str, _updated: float) -> Row | None:
     """What can be said of a run that has ended; asked for again and again, read once."""
     said = verdict_of(Run(path))
-    return as_row(said) if said else None
+    return asdict(said) if said else None
 
 
 def _arguments(asked: list[Any]) -> tuple[str, int, str]:

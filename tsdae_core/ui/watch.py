@@ -22,6 +22,9 @@ LOG_LINES = 200
 HAND_OVER = "() => setTimeout(() => document.querySelector('a:has(#take-file), #take-file a, #take-file').click(), 100)"
 """The download starts as if its button had been pressed."""
 
+PACKED = tempfile.TemporaryDirectory(prefix="tsdae-encoder-")
+"""Encoders on their way out; gone when the app ends."""
+
 CHART = ("dom", "curve", "chart_facts", "chart_plot")
 WORDS = ("dom", "words")
 """What the scripts of the chart and of the probe table are built on, in `assets/js`."""
@@ -78,9 +81,7 @@ def build(shell: Shell) -> None:
 def pack(shell: Shell, name: str) -> str:
     """The run's encoder as a zip file, in a folder of its own that Gradio may hand out."""
     try:
-        return str(
-            zip_encoder(find_run(shell.workspace, name), Path(tempfile.mkdtemp(prefix="tsdae-encoder-")))
-        )
+        return str(zip_encoder(find_run(shell.workspace, name), Path(tempfile.mkdtemp(dir=PACKED.name))))
     except ValueError as error:
         raise gr.Error(str(error), print_exception=False) from error
 
