@@ -1,8 +1,9 @@
 /* The map: a corpus as points, by the base or the trained encoder in one plot. A press shows the sentence and its true
-   neighbours; a lasso lists the selected.
+   neighbours; a lasso lists the selected, to be searched, saved or trained on.
 
    props.value is {run, message, asked, why_off}. Coordinates travel once per encoder, as binary columns; sentences are asked for
-   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, loss.
+   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, loss,
+   rebuilt, within, keep.
    Events: 'map_stop', 'map_film'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
 const ACTIVE = ["starting", "running", "stopping"];
@@ -55,8 +56,8 @@ const count = make("span", "map-count");
 const film = make("div", "map-film");
 tools.append(switcher, film, label, names, count, saving);
 const more = make("div", "map-tools map-more");
-const legend = make("div", "map-legend");
-legend.setAttribute("aria-label", "Legend: press to hide or show");
+const chips = make("div", "map-legend");
+chips.setAttribute("aria-label", "Legend: press to hide or show");
 const body = make("div", "map-body");
 const stage = make("div", "map-stage");
 const plot = make("div", "map-plot");
@@ -69,7 +70,7 @@ side.setAttribute("aria-label", "The chosen sentence");
 body.append(stage, side);
 const trust = make("p", "map-trust");
 const chosen = make("div", "map-chosen");
-frame.append(bar, note, tools, more, legend, body, trust, chosen);
+frame.append(bar, note, tools, more, chips, body, trust, chosen);
 fillMore();
 element.replaceChildren(frame);
 
@@ -85,6 +86,7 @@ let shown = null; // {x, y}: where the points are drawn now, which differs from 
 let groups = []; // {rows, name, count, colour, symbol}
 let hidden = new Set();
 let picked = null;
+let found = []; // points that a search among the selected found
 let timer = 0;
 let moving = 0;
 let typed = null; // {sentence, x, y, near, similar}: a sentence that was typed and placed
@@ -101,8 +103,8 @@ function clear(text, error) {
   delete frame.dataset.kind;
   plot.replaceChildren(make("p", `watch-empty${error ? " map-error" : ""}`, text));
   side.replaceChildren();
-  chosen.replaceChildren();
-  for (const node of [side, tools, more, legend, trust, tip, note]) node.hidden = true;
+  unselect();
+  for (const node of [side, tools, more, chips, trust, tip, note]) node.hidden = true;
 }
 
 // ---- asking
@@ -196,7 +198,7 @@ async function load(said, mine) {
     texts.clear();
     picked = typed = null;
     side.hidden = true;
-    chosen.replaceChildren();
+    unselect();
   }
   which = wanted.which;
   if (!same || shown?.of !== ready) show(ready, keepsPlace);
@@ -252,13 +254,13 @@ async function turnTo(name) {
 }
 
 function drawLegend() {
-  legend.hidden = groups.length < 2;
-  legend.replaceChildren(
+  chips.hidden = groups.length < 2;
+  chips.replaceChildren(
     ...(groups.length < 2 ? [] : groups).map((one) => {
       const sign = make("span", "map-sign", SIGNS[one.sign]);
       sign.style.color = shade(one.colour);
       sign.setAttribute("aria-hidden", "true");
-      const made = button("map-chip", "", () => toggle(one.name));
+      const made = button("map-chip", "", () => toggleGroup(one.name));
       made.append(sign, inDirection(make("span", "map-chip-name", one.name)), make("span", "map-chip-count", number(one.rows.length)));
       made.setAttribute("aria-pressed", String(!hidden.has(one.name)));
       made.title = "Press to hide or show, press twice to show it alone";
@@ -268,7 +270,7 @@ function drawLegend() {
   );
 }
 
-function toggle(name) {
+function toggleGroup(name) {
   if (!hidden.delete(name)) hidden.add(name);
   veil();
 }
@@ -280,7 +282,7 @@ function alone(name) {
 }
 
 function veil() {
-  [...legend.children].forEach((chip, place) => chip.setAttribute("aria-pressed", String(!hidden.has(groups[place].name))));
+  [...chips.children].forEach((chip, place) => chip.setAttribute("aria-pressed", String(!hidden.has(groups[place].name))));
   Plotly.restyle(plot, { visible: groups.map((one) => !hidden.has(one.name)) }, groups.map((_, place) => place + 1));
 }
 

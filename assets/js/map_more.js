@@ -26,7 +26,9 @@ function fillMore() {
   axesBox.title = "How similar each sentence is to two phrases of yours: readable without knowing UMAP";
   const box = make("span", "map-place");
   box.append(wanted, go);
-  more.append(box, axesBox);
+  const list = button("watch-button", "Select what is shown", () => map && select(groups.filter((one) => !hidden.has(one.name)).flatMap((one) => one.rows)));
+  list.title = "All sentences of the groups that are not hidden; a lasso selects by hand";
+  more.append(box, list, axesBox);
 }
 
 function warn(text) {

@@ -126,7 +126,8 @@ function density() {
   }; // prettier-ignore
 }
 
-/* Lines from the chosen sentence to its true neighbours, and rings around them; always the last two traces. */
+/* Lines from the chosen sentence to its true neighbours, and rings around them, or around what a search found; always the last
+   two traces. */
 function links() {
   const x = [], y = [], ringX = [], ringY = [], sizes = [];
   if (picked) {
@@ -140,6 +141,12 @@ function links() {
       ringX.push(shown.x[one.point]);
       ringY.push(shown.y[one.point]);
       sizes.push(9);
+    }
+  } else {
+    for (const point of found) {
+      ringX.push(shown.x[point]);
+      ringY.push(shown.y[point]);
+      sizes.push(10);
     }
   }
   const ink = dark() ? "#f1f5f9" : "#0f172a";
@@ -212,7 +219,7 @@ async function draw() {
   plot.on("plotly_hover", (event) => hover(event.points[0].customdata, event.event));
   plot.on("plotly_unhover", () => (tip.hidden = true));
   plot.on("plotly_selected", (event) => event && select(event.points.map((one) => one.customdata)));
-  plot.on("plotly_deselect", () => chosen.replaceChildren());
+  plot.on("plotly_deselect", unselect);
   plot.on("plotly_relayout", (event) => "annotations" in event || relabel());
   relabel();
 }

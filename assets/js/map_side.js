@@ -1,4 +1,5 @@
-/* Beside the map: what a point says when pointed at or pressed, and the table of the selected. Part of map.js. */
+/* Beside the map: what a point says when pointed at or pressed, its true neighbours, its damaged and its rebuilt form. Part of
+   map.js. */
 
 async function hover(point, event) {
   if (point === undefined) return;
@@ -28,6 +29,24 @@ async function choose(point) {
   showCard(card, by);
 }
 
+const encoderWords = (by) => (by === "base" ? "the base" : by === "trained" ? "the trained encoder" : by.replace("-", " "));
+
+/* One sentence of a ranked list, with its similarity; pressed, it becomes the chosen one. */
+function hitItem(one) {
+  const item = make("li");
+  const hit = button("map-hit", "", () => choose(one.point));
+  const facts = make("span", "near-facts");
+  const score = make("span", "near-bar");
+  const share = make("span", "near-part");
+  share.style.width = `${Math.max(2, Math.round(100 * Math.max(0, Math.min(1, one.score))))}%`;
+  score.append(share);
+  facts.append(score, make("span", "near-score", one.score.toFixed(3)));
+  if (one.label) facts.append(inDirection(make("span", "near-label", one.label)));
+  hit.append(inDirection(make("span", "near-text", one.sentence)), facts);
+  item.append(hit);
+  return item;
+}
+
 /* The card of a point, or of a sentence that was typed (`at` is where it was placed). */
 function showCard(card, by) {
   picked = card;
@@ -35,26 +54,12 @@ function showCard(card, by) {
   const close = button("map-close", "Close", unpick);
   close.title = "Close (Escape)";
   const list = make("ol", "map-near");
-  const top = Math.max(0.01, ...card.near.map((one) => one.score));
-  for (const one of card.near) {
-    const item = make("li");
-    const hit = button("map-hit", "", () => choose(one.point));
-    const facts = make("span", "near-facts");
-    const score = make("span", "near-bar");
-    const share = make("span", "near-part");
-    share.style.width = `${Math.max(2, Math.round((100 * Math.max(0, one.score)) / Math.max(1, top)))}%`;
-    score.append(share);
-    facts.append(score, make("span", "near-score", one.score.toFixed(3)));
-    if (one.label) facts.append(inDirection(make("span", "near-label", one.label)));
-    hit.append(inDirection(make("span", "near-text", one.sentence)), facts);
-    item.append(hit);
-    list.append(item);
-  }
+  list.append(...card.near.map(hitItem));
   const head = make("p", "map-facts", "");
   if (card.label) head.append(inDirection(make("span", "near-label", card.label)));
   head.append(make("span", "", card.at ? "typed, placed between its nearest" : `line ${number(card.line)}`));
-  side.replaceChildren(close, inDirection(make("p", "map-sentence", card.sentence)), head,
-    make("h4", "", card.known !== false ? `Nearest by ${by === "base" ? "the base" : by === "trained" ? "the trained encoder" : by.replace("-", " ")}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
+  side.replaceChildren(close, inDirection(make("p", "map-sentence", card.sentence)), head, ...(map.said.decoder ? [rebuiltFold(card, by)] : []),
+    make("h4", "", card.known !== false ? `Nearest by ${encoderWords(by)}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
   side.hidden = false;
   side.scrollTop = 0;
   if (within) close.focus(); // the pressed neighbour is gone, the keyboard's place is not
@@ -76,27 +81,37 @@ function unpick() {
   relink();
 }
 
-async function select(points) {
-  const rows = [...new Set(points.filter((point) => point !== undefined))];
-  const mine = turn;
-  const got = rows.length ? await server.sentences(run, map.key, rows) : [];
-  if (mine !== turn || !rows.length || got.error) return void chosen.replaceChildren();
-  const table = make("table", "map-table");
-  const page = 100;
-  const more = (from) => {
-    for (const one of got.slice(from, from + page)) {
-      const row = make("tr");
-      row.append(inDirection(make("td", "", one.sentence)), inDirection(make("td", "", one.label)), make("td", "map-line", number(one.line)));
-      table.append(row);
-    }
-    further.hidden = table.rows.length >= got.length;
+/* What the encoder sees of the sentence when it is damaged, and what the decoder rebuilds: asked for when the fold is opened,
+   and at once while it stays open from card to card. */
+function rebuiltFold(card, by) {
+  const fold = make("details", "map-rebuilt");
+  const box = make("div", "map-rebuilt-box");
+  fold.append(make("summary", "", "Damaged and rebuilt"), box);
+  fold.open = !!remembered.rebuilt;
+  let seed = 0;
+  const ask = async () => {
+    const here = () => picked === card && box.isConnected;
+    box.setAttribute("aria-busy", "true");
+    if (!box.childElementCount) box.append(make("p", "watch-more", "Rebuilding …"));
+    const got = await server.rebuilt(run, map.key, map.layouts[by].place, card.at ? card.sentence : card.point, seed).catch(() => ({ error: "The app does not answer." }));
+    if (!here()) return;
+    box.removeAttribute("aria-busy");
+    if (got.error !== undefined) return void box.replaceChildren(make("p", "watch-more", got.error));
+    const again = button("watch-button", "Damage again", () => ((seed += 1), ask()));
+    const facts = [got.recovered == null ? "nothing was deleted" : `${Math.round(100 * got.recovered)} % of the deleted words recovered`, `loss ${got.loss.toFixed(2)}`];
+    const focused = box.contains(document.activeElement);
+    const deleting = got.damaged.every((one) => one.s === "kept") && got.original.some((one) => one.s === "deleted");
+    box.replaceChildren(
+      make("h4", "", "What the encoder sees"), sentence(deleting ? got.original : got.damaged),
+      make("h4", "", "Rebuilt from the vector alone"), got.rebuilt.length ? sentence(got.rebuilt) : make("p", "watch-more", "(nothing)"),
+      make("p", "watch-more", `${facts.join(", ")}${got.by ? "; by the trained decoder, as the base has none" : ""}`), again, legend(),
+    ); // prettier-ignore
+    if (focused) again.focus({ preventScroll: true });
   };
-  const further = button("watch-button", "Show more", () => more(table.rows.length));
-  const head = make("div", "map-chosen-head");
-  head.append(make("strong", "", `${number(rows.length)} selected`));
-  if (rows.length > got.length) head.append(make("span", "quiet", `the first ${number(got.length)} are listed`));
-  const rows_of = () => csv(["sentence", "label", "line"], got.map((one) => [one.sentence, one.label, one.line]));
-  head.append(button("watch-button", "Save as CSV", () => download("selected.csv", "text/csv", rows_of())));
-  more(0);
-  chosen.replaceChildren(head, table, further);
+  fold.addEventListener("toggle", () => {
+    remembered.rebuilt = fold.open;
+    remember();
+    if (fold.open && !box.childElementCount) ask();
+  });
+  return fold;
 }

@@ -132,3 +132,57 @@ def test_the_film_goes_from_the_base_over_the_checkpoints_to_the_result(
     page.wait_for_selector(".map[data-which=step-20]")
     page.wait_for_selector(".map[data-which=trained]")
     assert page.locator(".map-film-name").inner_text() == "Trained"
+
+
+def press(page: Any, point: int) -> None:
+    page.evaluate(f"{PLOT}.emit('plotly_click', {{points: [{{customdata: {point}}}]}})")
+    page.wait_for_selector(".map-card .map-sentence")
+
+
+def test_a_card_shows_the_damaged_and_the_rebuilt_form_and_keeps_doing_so(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    press(page, 0)
+    assert page.locator(".map-rebuilt .tok").count() == 0, "it is made when asked for"
+    page.locator(".map-rebuilt summary").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".map-rebuilt .tok-legend")
+    assert page.locator(".map-rebuilt .tok-line").count() == 2
+    assert "onerror" in page.locator(".map-rebuilt .tok-line").first.inner_text()
+    damaged = page.locator(".map-rebuilt .tok-line").first.inner_html()
+    page.get_by_role("button", name="Damage again").click()
+    page.wait_for_function(
+        "before => document.querySelector('.map-rebuilt .tok-line').innerHTML !== before", arg=damaged
+    )
+    page.locator(".map-hit").first.click()
+    page.wait_for_function(
+        "text => document.querySelector('.map-sentence').textContent !== text && document.querySelector('.map-rebuilt .tok-legend')",
+        arg=HOSTILE,
+    )
+
+
+def test_a_selection_is_searched_and_becomes_a_text_to_train_on(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.locator(".modebar-btn[data-title='Box Select']").click()
+    box = page.locator(".map-plot").bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 20, steps=5)
+    page.mouse.up()
+    page.wait_for_selector(".map-table tr")
+    page.locator(".map-within-text").fill(HOSTILE)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".map-hits li")
+    assert page.locator(".map-hits .near-text").first.inner_text() == HOSTILE
+    assert page.evaluate(f"{PLOT}.data.at(-1).x.length") == 10, "the best are ringed"
+    page.get_by_role("button", name="Show all selected").click()
+    page.locator(".map-chip").first.click()  # one of the two labels is hidden
+    page.get_by_role("button", name="Select what is shown").click()
+    page.wait_for_function("document.querySelector('.map-chosen strong')?.textContent === '100 selected'")
+    page.get_by_role("button", name="Train on these").click()
+    page.wait_for_function("document.querySelector('#findings')?.innerText.includes('the map of explored')")
+    assert "100 sentences" in page.locator("#findings").inner_text()
+    assert page.get_by_role("tab", name="Train").get_attribute("aria-selected") == "true"

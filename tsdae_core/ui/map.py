@@ -14,7 +14,7 @@ from tsdae_core.ui.map_feeds import feeds, film_of, job_of, systems_of_run
 from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
-PARTS = ("dom", "map_plot", "map_side", "map_more")
+PARTS = ("dom", "words", "map_plot", "map_side", "map_chosen", "map_more")
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_RUN = "Choose a run above, or start one on the Train tab."
 
@@ -34,7 +34,8 @@ def build(shell: Shell) -> None:
             min_width=130,
             elem_id="map-go",
         )
-    view = component("map", {"run": ""}, uses=PARTS, server_functions=feeds(shell.workspace), elem_id="map")
+    asked = feeds(shell.workspace, read_only=shell.read_only)
+    view = component("map", {"run": ""}, uses=PARTS, server_functions=asked, elem_id="map")
 
     def told(name: str, message: str = "", *, asked: bool = False) -> dict[str, Any]:
         why_off = READ_ONLY if shell.read_only else "" if name else NO_RUN

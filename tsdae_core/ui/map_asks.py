@@ -34,16 +34,15 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
 
     def on_place(run: Run, job: Job, place: int, text: str, a: str = "", b: str = "") -> dict[str, Any]:
         index = _index(workspace, run, job, int(place))
-        return _far(index) or _placed(
+        return far(index) or _placed(
             run, job, int(place), index.result(), str(text), (str(a), str(b)), packed
         )
 
     def on_axes(run: Run, job: Job, place: int, a: str, b: str) -> dict[str, Any]:
         index = _index(workspace, run, job, int(place))
-        far = _far(index)
-        if far:
-            return far
-        rows = _drawn(job)
+        if waiting := far(index):
+            return waiting
+        rows = drawn_rows(job)
         x, y = (index.result().scores(_phrase(text))[rows] for text in (a, b))
         return {"x": packed(x), "y": packed(y)}
 
@@ -59,7 +58,8 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
     return [place, axes, loss]
 
 
-def _far(work: Opening) -> dict[str, Any] | None:
+def far(work: Opening) -> dict[str, Any] | None:
+    """How far something on its way is; None when it is there."""
     if work.finished.wait(0.3):
         return None
     return {"phase": work.phase, "done": work.done, "total": work.total}
@@ -78,7 +78,7 @@ def _index(workspace: Path, run: Run, job: Job, place: int) -> Opening:
     return opening(workspace, run, maps.systems_of(job)[place])
 
 
-def _drawn(job: Job) -> np.ndarray:
+def drawn_rows(job: Job) -> np.ndarray:
     """Which sentence of the corpus each point is."""
     from tsdae_core import maps  # noqa: PLC0415
 
@@ -95,7 +95,7 @@ def _placed(
     from tsdae_core import maps  # noqa: PLC0415
     from tsdae_core.map_layout import placed  # noqa: PLC0415
 
-    text, rows, found = text.strip()[:LONGEST], _drawn(job), maps.read_map(job, place)
+    text, rows, found = text.strip()[:LONGEST], drawn_rows(job), maps.read_map(job, place)
     if not text:
         raise ValueError("type a sentence to place on the map")
     if found is None:
@@ -129,7 +129,7 @@ def _loss(run: Run, job: Job, packed: Pack) -> dict[str, Any]:
     path = maps.loss_path(job)
 
     def work(tell: Tell) -> Any:
-        config, rows = run.config(), _drawn(job)
+        config, rows = run.config(), drawn_rows(job)
         texts = run.corpus()["sentence"].take(rows).to_pylist()
         found = inside.losses(
             rebuild.load_model(run), texts, noise=config.noise, ratio=config.noise_ratio,
@@ -141,4 +141,4 @@ def _loss(run: Run, job: Job, packed: Pack) -> dict[str, Any]:
     if path.is_file():
         return {"loss": packed(np.load(path))}
     found = shared(("loss", job.path), work, "Loading the model")
-    return _far(found) or {"loss": packed(found.result())}
+    return far(found) or {"loss": packed(found.result())}

@@ -18,7 +18,8 @@ import pyarrow as pa
 from tsdae_core.map_systems import film_systems
 from tsdae_core.runs import ACTIVE, Job, Run, find_run
 from tsdae_core.ui.map_asks import asks
-from tsdae_core.ui.rebuild_models import has_model
+from tsdae_core.ui.map_points import point_asks
+from tsdae_core.ui.rebuild_models import can_rebuild, has_model
 from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000
@@ -31,7 +32,7 @@ NEAREST = 10
 CATEGORIES = 24
 
 
-def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
+def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[Any]], Any]]:
     """The server functions; from JavaScript `await server.card(run, map, place, point)`."""
 
     def state(asked: list[Any]) -> Any:
@@ -52,7 +53,8 @@ def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
     def saved(asked: list[Any]) -> Any:
         return _safely(_saved, workspace, asked)
 
-    return [state, columns, layout, card, sentences, saved, *asks(workspace, find_map, packed)]
+    points = point_asks(workspace, find_map, read_only=read_only)
+    return [state, columns, layout, card, sentences, saved, *asks(workspace, find_map, packed), *points]
 
 
 def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
@@ -116,6 +118,7 @@ def _state(workspace: Path, run: Run) -> dict[str, Any]:
         "points": facts.get("points"),
         "sentences": facts.get("total"),
         "trained": has_model(run),
+        "decoder": can_rebuild(run),
         "film": "done" if filmed else "possible" if film is not None else "",
     }
 

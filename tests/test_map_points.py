@@ -1,0 +1,125 @@
+"""What is done with chosen points of a map: one is damaged and rebuilt, many are searched, or kept as a text of their own."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import torch
+
+from tests.conftest import make_sentences
+from tsdae_core import maps, rebuild
+from tsdae_core.config import TrainConfig
+from tsdae_core.runs import ACTIVE, Job, Run, create_run
+from tsdae_core.storage import from_base, save
+from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.map_feeds import feeds
+
+WAIT = 120.0
+HOSTILE = "<img src=x onerror=window.hit=1> ${document.title.length} `code`"
+COUNT = 60
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Run:
+    """A finished run with a decoder over labelled sentences, the first one hostile; its weights are random."""
+    sentences = [HOSTILE, *make_sentences(COUNT - 1)]
+    labels = [f"kind {number % 3}" for number in range(COUNT)]
+    table = pa.table({"sentence": sentences, "line": list(range(1, COUNT + 1)), "label": labels})
+    config = TrainConfig(base_model=str(tiny_model_folder), pooling="mean", max_length=32)
+    made = create_run(tmp_path_factory.mktemp("points"), config, table, name="points")
+    torch.manual_seed(0)
+    save(from_base(str(tiny_model_folder), max_length=32, pooling="mean"), made.path)
+    made.write_status(state="finished", step=1, total=1)
+    return made
+
+
+@pytest.fixture(scope="module")
+def job(run: Run) -> Job:
+    """Its map by base and trained encoder."""
+    torch.set_num_threads(1)
+    job = maps.start_map(run, ["base:points", "points"], run.path.parent)
+    deadline = time.monotonic() + WAIT
+    while job.state in ACTIVE and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert job.state == "finished", job.log_tail()
+    return job
+
+
+def ask(run: Run, function: str, *given: Any, read_only: bool = False) -> Any:
+    """What the browser gets, asked again until it is there."""
+    called = {act.__name__: act for act in feeds(run.path.parent, read_only=read_only)}[function]
+    deadline = time.monotonic() + WAIT
+    while "phase" in (got := called([run.name, *given])):
+        assert time.monotonic() < deadline
+    return got
+
+
+def test_a_point_is_damaged_and_rebuilt_by_the_decoder_of_its_encoder(run: Run, job: Job) -> None:
+    got = ask(run, "rebuilt", job.name, 1, 5, 3)
+    config, text = run.config(), make_sentences(COUNT)[4]
+    [wanted] = rebuild.rebuild(
+        rebuild.load_model(run), [text], noise=config.noise, ratio=config.noise_ratio, seed=3
+    )
+    assert got == wanted | {"by": ""}
+    assert got["source"] == text
+    assert "deleted" in {token["s"] for token in got["original"]}
+
+
+def test_the_base_has_no_decoder_so_the_trained_one_answers_and_says_so(run: Run, job: Job) -> None:
+    assert ask(run, "rebuilt", job.name, 0, 0)["by"] == "trained"
+
+
+def test_a_typed_sentence_is_rebuilt_like_a_point(run: Run, job: Job) -> None:
+    assert ask(run, "rebuilt", job.name, 1, HOSTILE, 1) == ask(run, "rebuilt", job.name, 1, 0, 1)
+
+
+def test_a_search_within_the_selected_ranks_these_and_no_others(run: Run, job: Job) -> None:
+    text = make_sentences(COUNT)[9]
+    hits = ask(run, "within", job.name, 1, text, [3, 10, 3, 40])["hits"]
+    assert hits[0]["point"] == 10
+    assert sorted(hit["point"] for hit in hits) == [3, 10, 40]
+    assert hits[0]["score"] == pytest.approx(1, abs=1e-3)
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert hits[0]["sentence"] == text
+
+
+def test_the_selected_become_a_text_with_their_labels_and_lines(run: Run, job: Job) -> None:
+    got = ask(run, "keep", job.name, [7, 0, 2])
+    draft = find_draft(run.path.parent, got["draft"])
+    assert draft is not None
+    assert draft.table().to_pylist() == run.corpus().take([0, 2, 7]).to_pylist()
+    assert draft.title == "the map of points"
+    assert draft.report == ["3 of the 60 sentences of points, chosen on its map."]
+    shutil.rmtree(draft.path.parent)
+
+
+def test_a_read_only_page_keeps_no_text(run: Run, job: Job) -> None:
+    assert "read-only" in ask(run, "keep", job.name, [1, 2], read_only=True)["error"]
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "said"),
+    [
+        ("rebuilt", [1, COUNT], "no such point"),
+        ("rebuilt", [1, -1], "no such point"),
+        ("rebuilt", [9, 0], ""),
+        ("rebuilt", [1, "  "], "at least one word"),
+        ("within", [1, " ", [1]], "type what to search for"),
+        ("within", [1, "a", []], "no sentence is selected"),
+        ("within", [1, "a", ["x"]], ""),
+        ("within", [1, "a", [COUNT]], "no such point"),
+        ("keep", [[1]], "at least 2 sentences"),
+        ("keep", [None], ""),
+    ],
+)
+def test_wrong_questions_about_points_are_answered_with_an_error(
+    run: Run, job: Job, function: str, given: list[Any], said: str
+) -> None:
+    got = ask(run, function, job.name, *given)
+    assert set(got) == {"error"}
+    assert said in got["error"]
