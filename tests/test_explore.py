@@ -15,6 +15,7 @@ from sentence_transformers import SentenceTransformer
 from tests.conftest import make_sentences
 from tsdae_core import explore
 from tsdae_core.config import TrainConfig
+from tsdae_core.encoders import passes
 from tsdae_core.runs import Run, create_run
 
 
@@ -149,3 +150,25 @@ def test_search_refuses_a_blank_query_before_anything_is_embedded(run: Run) -> N
 def test_the_place_by_another_encoder_counts_all_sentences() -> None:
     scores = np.array([0.1, 0.9, 0.5, 0.9], dtype=np.float32)
     assert explore.ranks(scores, [0, 1, 2, 3]) == [4, 1, 3, 1]
+
+
+def test_a_pass_takes_alike_texts_and_no_more_of_them_than_fit() -> None:
+    lengths = np.random.default_rng(0).integers(1, 60, 500).tolist()
+    found = [places.tolist() for places in passes(lengths, 32, tokens=256)]
+    assert sorted(place for places in found for place in places) == list(range(500))
+    assert max(map(len, found)) <= 32
+    assert all(len(places) * max(lengths[place] for place in places) <= 256 for places in found)
+    padded = sum(len(places) * max(lengths[place] for place in places) for places in found)
+    assert padded < 1.1 * sum(lengths)
+    assert [places.tolist() for places in passes([900, 2], 32, tokens=256)] == [[0], [1]]
+
+
+def test_texts_longer_than_the_model_reads_equal_those_of_the_library(
+    run: Run, tiny_model_folder: Path
+) -> None:
+    texts = [" ".join(["the red boat"] * 400), "a dog", "", "🙂 مرحبا"]
+    ours = explore.load_encoder("done", run.path.parent).encode(texts, batch_size=2)
+    theirs = SentenceTransformer(str(tiny_model_folder), device="cpu").encode(
+        texts, normalize_embeddings=True
+    )
+    assert np.abs(ours - theirs).max() < 1e-5
