@@ -3,60 +3,29 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-import torch
 
 from tests.conftest import make_sentences
-from tsdae_core import maps, rebuild
-from tsdae_core.config import TrainConfig
-from tsdae_core.runs import ACTIVE, Job, Run, create_run
-from tsdae_core.storage import from_base, save
+from tests.drawn import HOSTILE, as_drawn, ask, with_decoder
+from tsdae_core import rebuild
+from tsdae_core.runs import Job, Run
 from tsdae_core.ui.drafts import find_draft
-from tsdae_core.ui.map_feeds import feeds
 
-WAIT = 120.0
-HOSTILE = "<img src=x onerror=window.hit=1> ${document.title.length} `code`"
 COUNT = 60
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -> Run:
-    """A finished run with a decoder over labelled sentences, the first one hostile; its weights are random."""
-    sentences = [HOSTILE, *make_sentences(COUNT - 1)]
-    labels = [f"kind {number % 3}" for number in range(COUNT)]
-    table = pa.table({"sentence": sentences, "line": list(range(1, COUNT + 1)), "label": labels})
-    config = TrainConfig(base_model=str(tiny_model_folder), pooling="mean", max_length=32)
-    made = create_run(tmp_path_factory.mktemp("points"), config, table, name="points")
-    torch.manual_seed(0)
-    save(from_base(str(tiny_model_folder), max_length=32, pooling="mean"), made.path)
-    made.write_status(state="finished", step=1, total=1)
-    return made
+    return with_decoder(tmp_path_factory.mktemp("points"), tiny_model_folder, count=COUNT, name="points")
 
 
 @pytest.fixture(scope="module")
 def job(run: Run) -> Job:
     """Its map by base and trained encoder."""
-    torch.set_num_threads(1)
-    job = maps.start_map(run, ["base:points", "points"], run.path.parent)
-    deadline = time.monotonic() + WAIT
-    while job.state in ACTIVE and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert job.state == "finished", job.log_tail()
-    return job
-
-
-def ask(run: Run, function: str, *given: Any, read_only: bool = False) -> Any:
-    """What the browser gets, asked again until it is there."""
-    called = {act.__name__: act for act in feeds(run.path.parent, read_only=read_only)}[function]
-    deadline = time.monotonic() + WAIT
-    while "phase" in (got := called([run.name, *given])):
-        assert time.monotonic() < deadline
-    return got
+    return as_drawn(run, ["base:points", "points"])
 
 
 def test_a_point_is_damaged_and_rebuilt_by_the_decoder_of_its_encoder(run: Run, job: Job) -> None:

@@ -25,6 +25,11 @@ from tsdae_core.map_sheet import Layer, Sheet, draw
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+TITLES = {
+    "trust": "true neighbours", "change": "changed", "loss": "nats per token", "drop": "nats less", "steady": "cosine",
+}  # fmt: skip
+"""What the numbers of a further column are."""
+
 FORMATS = (".html", ".csv", ".png", ".svg")
 
 
@@ -103,13 +108,9 @@ def colouring(sheet: Sheet, layer: Layer, colour: str = "") -> Colours:
             else groups. What the map does not have falls back to that too.
     """
     if colour in layer.more:
-        title = {"trust": "true neighbours", "change": "changed", "loss": "nats per token"}.get(
-            colour, colour
-        )
-        values = layer.more[colour]
-        return colours_of(
-            np.nan_to_num(values), title=title, top=1.0 if colour in ("trust", "change") else 0.0
-        )
+        values = np.nan_to_num(layer.more[colour])
+        shares = colour in ("trust", "change", "steady")
+        return colours_of(values, title=TITLES.get(colour, colour), top=1.0 if shares else 0.0)
     if colour == "words":
         return colours_of(
             np.array([len(text.split()) for text in sheet.sentences], np.float32), title="words"

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tsdae_core import explore, maps
 from tsdae_core.map_clusters import clusters, middles, names
+from tsdae_core.map_layers import kept
 from tsdae_core.map_layout import MapOptions, faithfulness, project
 from tsdae_core.map_systems import encoder_words
 from tsdae_core.runs import Job, Run
@@ -38,7 +39,7 @@ class Layer:
         names: the groups' names: dicts of text, x, y; largest group first.
         near: (N, k) each point's true nearest others, by number; k may be 0.
         faithful: share of near points that are true neighbours, or None.
-        more: further columns (N,) by name: "trust", "change".
+        more: further columns (N,) by name: "trust", "change", and those of `map_layers` that were asked for.
     """
 
     title: str
@@ -69,9 +70,7 @@ def sheet_of(run: Run, job: Job) -> Sheet:
         found, graph = maps.read_map(job, place), maps.read_graph(job, place)
         if found is None or found.kind != "umap":
             continue
-        more = dict(found.more)
-        if maps.loss_path(job).is_file() and not system.startswith("base:"):
-            more["loss"] = np.load(maps.loss_path(job))
+        more = found.more | kept(run, job, place, run.path.parent)
         groups = more.pop("cluster", np.full(len(found.rows), -1)).astype(np.int16)
         near = np.zeros((len(found.rows), 0), np.int32) if graph is None else graph[0][:, :NEAREST]
         title = encoder_words(system).removeprefix("the ").capitalize()

@@ -169,11 +169,6 @@ def read_graph(job: Job, place: int = 0) -> tuple[np.ndarray, np.ndarray] | None
     return points, scores
 
 
-def loss_path(job: Job) -> Path:
-    """Where the page keeps what rebuilding each point costs, (N,) float32, once somebody asked for it."""
-    return job.path / "loss.npy"
-
-
 def _points_path(job: Job, kind: str, place: int) -> Path:
     return job.path / f"{kind}-{place}.parquet"
 

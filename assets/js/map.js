@@ -2,7 +2,7 @@
    neighbours; a lasso lists the selected, to be searched, saved or trained on.
 
    props.value is {run, message, asked, why_off}. Coordinates travel once per encoder, as binary columns; sentences are asked for
-   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, loss,
+   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, layer, cancel,
    rebuilt, within, keep.
    Events: 'map_stop', 'map_film'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
@@ -58,6 +58,7 @@ tools.append(switcher, film, label, names, count, saving);
 const more = make("div", "map-tools map-more");
 const chips = make("div", "map-legend");
 chips.setAttribute("aria-label", "Legend: press to hide or show");
+const help = make("p", "map-help");
 const body = make("div", "map-body");
 const stage = make("div", "map-stage");
 const plot = make("div", "map-plot");
@@ -70,7 +71,7 @@ side.setAttribute("aria-label", "The chosen sentence");
 body.append(stage, side);
 const trust = make("p", "map-trust");
 const chosen = make("div", "map-chosen");
-frame.append(bar, note, tools, more, chips, body, trust, chosen);
+frame.append(bar, note, tools, more, chips, help, body, trust, chosen);
 fillMore();
 element.replaceChildren(frame);
 
@@ -104,7 +105,7 @@ function clear(text, error) {
   plot.replaceChildren(make("p", `watch-empty${error ? " map-error" : ""}`, text));
   side.replaceChildren();
   unselect();
-  for (const node of [side, tools, more, chips, trust, tip, note]) node.hidden = true;
+  for (const node of [side, tools, more, chips, help, trust, tip, note]) node.hidden = true;
 }
 
 // ---- asking
@@ -248,42 +249,11 @@ async function turnTo(name) {
   wish = which = name;
   const ready = await seenBy(map, name, turn);
   if (!ready || which !== name) return;
+  if (colour.value === "steady" && !map.layouts[name].steady) await fetchLayer("steady", name); // each encoder has its own
+  if (which !== name) return;
   show(ready, true);
   if (picked?.at) place(); // its neighbours by the other encoder
   else if (picked) choose(picked.point);
-}
-
-function drawLegend() {
-  chips.hidden = groups.length < 2;
-  chips.replaceChildren(
-    ...(groups.length < 2 ? [] : groups).map((one) => {
-      const sign = make("span", "map-sign", SIGNS[one.sign]);
-      sign.style.color = shade(one.colour);
-      sign.setAttribute("aria-hidden", "true");
-      const made = button("map-chip", "", () => toggleGroup(one.name));
-      made.append(sign, inDirection(make("span", "map-chip-name", one.name)), make("span", "map-chip-count", number(one.rows.length)));
-      made.setAttribute("aria-pressed", String(!hidden.has(one.name)));
-      made.title = "Press to hide or show, press twice to show it alone";
-      made.addEventListener("dblclick", () => alone(one.name));
-      return made;
-    }),
-  );
-}
-
-function toggleGroup(name) {
-  if (!hidden.delete(name)) hidden.add(name);
-  veil();
-}
-
-function alone(name) {
-  const others = groups.map((one) => one.name).filter((other) => other !== name);
-  hidden = others.every((other) => hidden.has(other)) ? new Set() : new Set(others);
-  veil();
-}
-
-function veil() {
-  [...chips.children].forEach((chip, place) => chip.setAttribute("aria-pressed", String(!hidden.has(groups[place].name))));
-  Plotly.restyle(plot, { visible: groups.map((one) => !hidden.has(one.name)) }, groups.map((_, place) => place + 1));
 }
 
 // ---- what the user does
@@ -305,7 +275,7 @@ async function save() {
 saving.addEventListener("change", save);
 
 function remember() {
-  if (!["loss", "query"].includes(colour.value)) remembered.colour = colour.value; // those are not there at once
+  if (!["query", ...WORKED_OUT].includes(colour.value)) remembered.colour = colour.value; // those are not there at once
   remembered.named = named.checked;
   try {
     localStorage.setItem(STORE, JSON.stringify(remembered));
@@ -313,13 +283,7 @@ function remember() {
     /* private windows have no storage; the map works without */
   }
 }
-colour.addEventListener("change", async () => {
-  if (colour.value === "loss" && !map.loss && !(await fetchLoss())) return;
-  remember();
-  hidden = new Set();
-  group();
-  draw();
-});
+colour.addEventListener("change", recolour);
 named.addEventListener("change", () => (remember(), relabel()));
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && picked && element.isConnected && element.offsetParent) unpick();

@@ -8,7 +8,8 @@
   const GREY = "#8a939e";
   const NONE = "in no group";
   const MOST = 24;
-  const WORDS = { trust: "true neighbours near it", change: "neighbours changed by training" };
+  const WORDS = { trust: "true neighbours near it", change: "neighbours changed by training", loss: "loss when rebuilt",
+    drop: "loss fallen since the first checkpoint", steady: "steadiness under damage" };
 
   const at = (id) => document.getElementById(id);
   const make = (tag, className, text) => {

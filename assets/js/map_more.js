@@ -1,5 +1,5 @@
-/* More to do with the map: place a typed sentence, plain axes of two phrases, the film over the checkpoints, and the loss of
-   every sentence. Part of map.js, which holds what is known. */
+/* More to do with the map: place a typed sentence, plain axes of two phrases, and the film over the checkpoints.
+   Part of map.js, which holds what is known. */
 
 const wanted = make("input", "lab-input map-typed");
 const phraseA = make("input", "lab-input map-phrase");
@@ -36,8 +36,8 @@ function warn(text) {
   note.textContent = text || "";
 }
 
-/* Ask until the answer is there; null after an error, which is told, or when another run was chosen. */
-async function patiently(act) {
+/* Ask until the answer is there; null after an error, which is told, or when another run was chosen. `stop` ends the work. */
+async function patiently(act, stop) {
   const mine = turn;
   for (;;) {
     const got = await act().catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
@@ -45,6 +45,7 @@ async function patiently(act) {
     if (got.error !== undefined) return warn(got.error), null;
     if (got.phase === undefined) return warn(""), got;
     warn(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`);
+    if (stop) note.append(" ", button("watch-button", "Cancel", stop));
     await new Promise((done) => setTimeout(done, 400));
   }
 }
@@ -156,14 +157,4 @@ function play() {
 function halt() {
   clearTimeout(player);
   player = 0;
-}
-
-// ---- what rebuilding costs
-
-async function fetchLoss() {
-  const one = map;
-  const got = await patiently(() => server.loss(run, one.key));
-  if (got && one === map) one.loss = unpack(got.loss, Float32Array);
-  else if (map === one) colour.value = shown.of.cluster ? "cluster" : "words";
-  return !!one.loss;
 }

@@ -1,32 +1,7 @@
 /* The map's picture: points in groups of one colour, contours, lines to true neighbours, names, and the way from one layout to
    the next. Part of map.js, which holds what is known (`map`, `shown`, `picked`) and the elements. */
 
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6bb1", "#a6761d"];
-const IN_THE_DARK = { "#0072b2": "#4180e6", "#56b4e9": "#8ad4ff", "#8c6bb1": "#b594e0", "#a6761d": "#c99a45" };
-const SYMBOLS = ["circle", "diamond", "triangle-up"];
-const SIGNS = ["●", "◆", "▲"];
-const GREY = "#8a939e";
-const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
-const SCALES = { words: "words", trust: "true neighbours", change: "changed", loss: "nats per token", query: "similarity" };
-const KINDS = {
-  label: "label", cluster: "group on the map", words: "number of words", trust: "how far to trust the place",
-  change: "neighbours changed by training", loss: "loss when rebuilt", query: "similarity to the placed sentence", nothing: "nothing",
-}; // prettier-ignore
-const shade = (colour) => (dark() && IN_THE_DARK[colour]) || colour;
 const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"); // Plotly reads tags
-
-/* What the points can be coloured by, which depends on what is known. */
-function offer(layout) {
-  const there = { label: map.columns.labels.length, words: true, nothing: true, loss: map.said.trained, query: typed };
-  const kinds = Object.keys(KINDS).filter((kind) => there[kind] ?? layout[kind]);
-  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind) && (kind !== "loss" || map.loss));
-  if (kinds.join() !== Array.from(colour.options, (one) => one.value).join()) {
-    colour.replaceChildren(...kinds.map((kind) => new Option(KINDS[kind], kind)));
-  }
-  colour.value = kept;
-}
-
-const column = (kind) => ({ words: map.columns.words, loss: map.loss, query: typed?.similar })[kind] || shown.of[kind];
 
 function show(layout, fromWhereTheyAre) {
   const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length ? shown : null;
@@ -37,62 +12,6 @@ function show(layout, fromWhereTheyAre) {
   if (from && plot.data && !still) glide(from, layout);
   else draw();
   describe();
-}
-
-function group() {
-  const kind = colour.value;
-  const layout = shown.of;
-  const count = shown.x.length;
-  const split = (places, titles, greyAt) => {
-    const rows = titles.map(() => []);
-    for (let row = 0; row < count; row++) rows[places(row)].push(row);
-    return titles
-      .map((name, place) => ({
-        name, rows: rows[place],
-        colour: place === greyAt ? GREY : COLOURS[place % 8],
-        sign: place === greyAt ? 0 : Math.floor(place / 8) % 3,
-      }))
-      .filter((one) => one.rows.length); // prettier-ignore
-  };
-  if (kind === "label") {
-    const { labels, label: codes } = map.columns;
-    groups = split((row) => codes[row], labels, / others$/.test(labels.at(-1)) && labels.length === 24 ? 23 : -1);
-  } else if (kind === "cluster") {
-    const most = Math.min(23, layout.names.length);
-    const titles = layout.names.slice(0, most).map((one) => one.text);
-    const more = layout.names.length > most;
-    groups = split((row) => (layout.cluster[row] >= 0 && layout.cluster[row] < most ? layout.cluster[row] : most),
-      [...titles, more ? "smaller groups and none" : "in no group"], most); // prettier-ignore
-  } else {
-    groups = [{ name: "", rows: Array.from({ length: count }, (_, row) => row), colour: COLOURS[0], sign: 0 }];
-  }
-  const known = new Set(groups.map((one) => one.name));
-  hidden = new Set([...hidden].filter((name) => known.has(name)));
-  drawLegend();
-}
-
-const take = (column, rows) => Float32Array.from(rows, (row) => column[row]);
-
-function marker(one) {
-  const kind = colour.value;
-  const size = shown.x.length > 20000 ? 3 : shown.x.length < 500 ? 7 : 4;
-  const values = column(kind);
-  if (!SCALES[kind] || !values) return { size, opacity: 0.7, color: shade(one.colour), symbol: SYMBOLS[one.sign] };
-  const steps = dark() ? [...VIRIDIS].reverse() : VIRIDIS;
-  const shares = kind === "trust" || kind === "change";
-  const top = shares ? 1 : quantile(values, kind === "query" ? 1 : 0.99);
-  const low = kind === "query" ? Math.min(...values) : 0;
-  return {
-    size, opacity: 0.8, color: values, cmin: low, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
-    showscale: true,
-    colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1.01, xanchor: "left", y: 0.98, yanchor: "top",
-      tickformat: shares ? ".0%" : kind === "words" ? "d" : ".1f" },
-  }; // prettier-ignore
-}
-
-function quantile(values, share) {
-  const sorted = Float32Array.from(values).sort();
-  return Math.max(0.01, sorted[Math.floor(share * (sorted.length - 1))] || 1);
 }
 
 function traces() {

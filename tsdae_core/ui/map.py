@@ -14,7 +14,7 @@ from tsdae_core.ui.map_feeds import feeds, film_of, job_of, systems_of_run
 from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
-PARTS = ("dom", "words", "map_plot", "map_side", "map_chosen", "map_more")
+PARTS = ("dom", "words", "map_colour", "map_plot", "map_side", "map_chosen", "map_more")
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_RUN = "Choose a run above, or start one on the Train tab."
 

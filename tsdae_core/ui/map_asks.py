@@ -1,4 +1,5 @@
-"""What is worked out on the map when somebody asks: where a typed sentence belongs, plain axes, what rebuilding costs."""
+"""What is worked out on the map when somebody asks: where a typed sentence belongs, plain axes, and columns of
+`map_layers`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ Pack = Callable[[np.ndarray], str]
 
 
 def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[Any]], Any]]:
-    """The server functions: `await server.place(run, map, place, text, a, b)`, `axes(run, map, place, a, b)`, `loss(run, map)`.
+    """The server functions: `await server.place(run, map, place, text, a, b)`, `axes(run, map, place, a, b)`,
+    `layer(run, map, kind, place)` and `cancel(run, map, kind, place)` of a layer on its way.
 
     What takes a while answers {phase, done, total} until it is there; an error is an answer, too.
     """
@@ -52,10 +54,17 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
     def axes(asked: list[Any]) -> Any:
         return safely(on_axes, asked)
 
-    def loss(asked: list[Any]) -> Any:
-        return safely(lambda run, job: _loss(run, job, packed), asked)
+    def layer(asked: list[Any]) -> Any:
+        return safely(
+            lambda run, job, kind, place: _layer(workspace, run, job, str(kind), int(place), packed), asked
+        )
 
-    return [place, axes, loss]
+    def cancel(asked: list[Any]) -> Any:
+        return safely(
+            lambda run, job, kind, place: _cancel(workspace, run, job, str(kind), int(place)), asked
+        )
+
+    return [place, axes, layer, cancel]
 
 
 def far(work: Opening) -> dict[str, Any] | None:
@@ -122,23 +131,23 @@ def _placed(
     return {"sentence": text, "x": x, "y": y, "near": near, "similar": packed(similar)}
 
 
-def _loss(run: Run, job: Job, packed: Pack) -> dict[str, Any]:
-    """What rebuilding each point's sentence costs the trained decoder; worked out once per map and kept beside it."""
-    from tsdae_core import inside, maps, rebuild  # noqa: PLC0415
+def _layer(workspace: Path, run: Run, job: Job, kind: str, place: int, packed: Pack) -> dict[str, Any]:
+    """A column of `map_layers`, worked out once and kept beside the map."""
+    found = _working(workspace, run, job, kind, place)
+    return far(found) or {"values": packed(found.result())}
 
-    path = maps.loss_path(job)
+
+def _working(workspace: Path, run: Run, job: Job, kind: str, place: int) -> Opening:
+    from tsdae_core import map_layers  # noqa: PLC0415
+
+    asked = map_layers.Asked(run, job, kind, place, workspace)
 
     def work(tell: Tell) -> Any:
-        config, rows = run.config(), drawn_rows(job)
-        texts = run.corpus()["sentence"].take(rows).to_pylist()
-        found = inside.losses(
-            rebuild.load_model(run), texts, noise=config.noise, ratio=config.noise_ratio,
-            told=lambda done, total: tell("Rebuilding every sentence", done, total),
-        )  # fmt: skip
-        maps.save_array(path, found)
-        return found
+        return map_layers.column(asked, tell)
 
-    if path.is_file():
-        return {"loss": packed(np.load(path))}
-    found = shared(("loss", job.path), work, "Loading the model")
-    return far(found) or {"loss": packed(found.result())}
+    return shared(("layer", asked.path), work, "Loading the model")
+
+
+def _cancel(workspace: Path, run: Run, job: Job, kind: str, place: int) -> dict[str, Any]:
+    _working(workspace, run, job, kind, place).cancelled = True
+    return {}

@@ -119,6 +119,7 @@ def _state(workspace: Path, run: Run) -> dict[str, Any]:
         "sentences": facts.get("total"),
         "trained": has_model(run),
         "decoder": can_rebuild(run),
+        "first": run.checkpoints()[0].step if can_rebuild(run) and len(run.checkpoints()) > 1 else 0,
         "film": "done" if filmed else "possible" if film is not None else "",
     }
 
