@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
+from base64 import b64decode
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +95,14 @@ def test_wrong_questions_about_points_are_answered_with_an_error(
     got = ask(run, function, job.name, *given)
     assert set(got) == {"error"}
     assert said in got["error"]
+
+
+def test_the_names_without_ignored_words_keep_their_groups_and_places(run: Run, job: Job) -> None:
+    before = ask(run, "names", job.name, 1, "")["names"]
+    word = before[0]["text"].split(", ")[0]
+    after = ask(run, "names", job.name, 1, word)["names"]
+    assert [(one["x"], one["y"]) for one in after] == [(one["x"], one["y"]) for one in before]
+    assert word not in [name for one in after for name in one["text"].split(", ")]
+    saved = b64decode(ask(run, "saved", job.name, "csv", 1, "", False, word)["data"]).decode("utf-8-sig")
+    groups = {row["group_trained_encoder"] for row in csv.DictReader(StringIO(saved))}
+    assert groups == {one["text"] for one in after}

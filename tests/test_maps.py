@@ -260,3 +260,23 @@ def test_a_word_that_stands_everywhere_names_no_group() -> None:
     named = names(long + short, groups)
     assert "the" not in [word for name in named for word in name.split(", ")]
     assert "goal" in named[1]
+
+
+def test_ignored_words_name_no_group_and_the_next_ones_take_their_place() -> None:
+    texts = ["the kernel panics at boot"] * 30 + ["the printer prints a page"] * 30
+    groups = np.array([0] * 30 + [1] * 30)
+    before = names(texts, groups)
+    assert "kernel" in before[0] and "printer" in before[1]
+    after = names(texts, groups, ignore="KERNEL, printer;prints")
+    assert "kernel" not in after[0]
+    assert "panics" in after[0]
+    assert "page" in after[1] and "print" not in after[1]
+    assert names(texts, groups, ignore="kernel panics at boot")[0] == "group 1"
+    assert names(texts, groups, ignore=" , ") == before
+
+
+def test_an_ignored_word_of_a_script_without_spaces_takes_its_pairs_along() -> None:
+    texts = ["我喜欢喝红茶", "红茶很好喝"] * 5 + ["火车晚点了", "火车站在哪里"] * 5
+    groups = np.array([0] * 10 + [1] * 10)
+    assert "红茶" not in names(texts, groups, ignore="红茶")[0]
+    assert "火车" not in names(texts, groups, ignore="红茶、火车站")[1]

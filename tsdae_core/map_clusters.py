@@ -1,12 +1,13 @@
 """Groups of points on a map and what to call them: HDBSCAN on the picture, names from a group's own distinctive words.
 
-Legend: N points.
+Legend: N points, W words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,36 @@ DISTINCT = 2.0
 """How many times more often than outside it a word must stand in a group's sentences to name the group."""
 
 
-def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3) -> list[str]:
+@dataclass(frozen=True)
+class Counted:
+    """Which words stand in which sentences.
+
+    Attributes:
+        seen: (N, W) sparse float32, 1 where a word stands in a sentence, however often.
+        vocabulary: (W,) the words in lower case; pairs of characters where words are not told apart by spaces.
+    """
+
+    seen: Any
+    vocabulary: np.ndarray
+
+
+def counted(texts: Sequence[str]) -> Counted | None:
+    """The words of N sentences, counted once for any grouping of them; None when they hold nothing but numbers and signs."""
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
+
+    spaceless = sum(bool(WITHOUT_SPACES.search(text)) for text in texts) > len(texts) / 3
+    kind: dict[str, Any] = (
+        {"analyzer": "char", "ngram_range": (2, 2)} if spaceless else {"token_pattern": r"\b[^\W\d_]\w+\b"}
+    )
+    counter = CountVectorizer(binary=True, max_features=50_000, dtype=np.float32, **kind)
+    try:
+        seen = counter.fit_transform(texts)
+    except ValueError:
+        return None
+    return Counted(seen, counter.get_feature_names_out())
+
+
+def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3, ignore: str = "") -> list[str]:
     """What tells each group from the others: its `words` most distinctive words, joined by commas.
 
     Class-based TF-IDF (Grootendorst 2022): how often a word stands in the group, times log(1 + words per group / how
@@ -46,33 +76,41 @@ def names(texts: Sequence[str], groups: np.ndarray, *, words: int = 3) -> list[s
         texts: N sentences.
         groups: (N,) `clusters`'.
         words: per name.
+        ignore: words that name nothing, see `ignored`.
     """
-    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
-
-    count = int(groups.max()) + 1 if len(groups) else 0
-    if not count:
+    if not len(groups) or groups.max() < 0:
         return []
-    spaceless = sum(bool(WITHOUT_SPACES.search(text)) for text in texts) > len(texts) / 3
-    kind: dict[str, Any] = (
-        {"analyzer": "char", "ngram_range": (2, 2)} if spaceless else {"token_pattern": r"\b[^\W\d_]\w+\b"}
-    )
-    counter = CountVectorizer(binary=True, max_features=50_000, dtype=np.float32, **kind)
-    try:
-        seen = counter.fit_transform(texts)  # (N, words)
-    except ValueError:  # nothing but numbers and signs
+    return names_of(counted(texts), groups, words=words, ignore=ignore)
+
+
+def names_of(words_in: Counted | None, groups: np.ndarray, *, words: int = 3, ignore: str = "") -> list[str]:
+    """`names` of sentences whose words are counted already."""
+    count = int(groups.max()) + 1 if len(groups) else 0
+    if words_in is None:
         return [f"group {number + 1}" for number in range(count)]
+    seen, vocabulary = words_in.seen, words_in.vocabulary
     within = np.stack(
         [np.asarray(seen[groups == number].sum(0))[0] for number in range(count)]
     )  # (groups, words)
     everywhere = np.maximum(np.asarray(seen.sum(0))[0], 1)
     share = within / np.maximum(within.sum(1, keepdims=True), 1)
     sizes = np.bincount(groups[groups >= 0], minlength=count)[:, None]
-    outside = (everywhere - within + 0.5) / (len(texts) - sizes + 1)
+    outside = (everywhere - within + 0.5) / (len(groups) - sizes + 1)
     lift = within / np.maximum(sizes, 1) / outside
     # "the" is frequent in a group of long sentences, but hardly more than elsewhere: in any language a word like that names nothing
     weight = np.where(lift >= DISTINCT, share * np.log1p(within.sum() / count / everywhere), 0)
-    vocabulary = counter.get_feature_names_out()
+    weight[:, ignored(vocabulary, ignore)] = 0
     return [_name(vocabulary, row, words) or f"group {number + 1}" for number, row in enumerate(weight)]
+
+
+def ignored(vocabulary: np.ndarray, ignore: str) -> np.ndarray:
+    """(W,) bool: which words of the vocabulary are among those of `ignore`, which commas or spaces part; case does not matter.
+
+    Where pairs of characters stand for words, a pair is ignored that stands within an ignored word.
+    """
+    away = {word for word in re.split(r"[\s,;，、]+", ignore.lower()) if word}
+    pairs = {word[at : at + 2] for word in away if WITHOUT_SPACES.search(word) for at in range(len(word) - 1)}
+    return np.array([word in away or word in pairs for word in vocabulary.tolist()], dtype=bool)
 
 
 def _name(vocabulary: np.ndarray, weight: np.ndarray, words: int) -> str:

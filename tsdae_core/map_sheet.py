@@ -6,7 +6,7 @@ Legend: N points, k neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsdae_core import explore, maps
-from tsdae_core.map_clusters import clusters, middles, names
+from tsdae_core.map_clusters import clusters, counted, middles, names, names_of
 from tsdae_core.map_layers import kept
 from tsdae_core.map_layout import MapOptions, faithfulness, project
 from tsdae_core.map_systems import encoder_words
@@ -79,6 +79,16 @@ def sheet_of(run: Run, job: Job) -> Sheet:
     if not layers:
         raise ValueError("this map is not finished yet; it can be saved once UMAP is done")
     return Sheet(run.name, *_columns(run.corpus(), rows), total, layers)
+
+
+def renamed(sheet: Sheet, ignore: str) -> Sheet:
+    """The same with names that leave out the words of `ignore`, see `map_clusters.ignored`."""
+    words, layers = counted(sheet.sentences), []
+    for layer in sheet.layers:
+        texts = names_of(words, layer.groups, ignore=ignore)
+        called = [one | {"text": text} for one, text in zip(layer.names, texts, strict=True)]
+        layers.append(replace(layer, names=called))
+    return replace(sheet, layers=layers)
 
 
 def draw(

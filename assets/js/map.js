@@ -2,7 +2,7 @@
    neighbours; a lasso lists the selected, to be searched, saved or trained on.
 
    props.value is {run, message, asked, why_off}. Coordinates travel once per encoder, as binary columns; sentences are asked for
-   when needed and enter through textContent only. Server functions: state, columns, layout, card, sentences, saved, place, axes, layer, cancel,
+   when needed and enter through textContent only. Server functions: state, columns, layout, names, card, sentences, saved, place, axes, layer, cancel,
    rebuilt, within, keep.
    Events: 'map_stop', 'map_film'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
@@ -215,7 +215,8 @@ async function layoutOf(one, name, mine) {
   if (kept && kept.kind === kind && (kept.change || !changeKnown || one.said.layouts.length < 2)) return kept;
   const got = await server.layout(run, one.key, place);
   if (mine !== turn || got.error) return kept;
-  const ready = { kind: got.kind, names: got.names, place };
+  const ready = { kind: got.kind, names: await withoutIgnored(one.key, place, got.names), place };
+  if (mine !== turn) return kept;
   for (const column of ["x", "y", "trust", "cluster", "change"]) if (got[column]) ready[column] = unpack(got[column], Float32Array);
   one.layouts[name] = ready;
   return ready;
@@ -249,11 +250,10 @@ async function turnTo(name) {
   wish = which = name;
   const ready = await seenBy(map, name, turn);
   if (!ready || which !== name) return;
-  if (colour.value === "steady" && !map.layouts[name].steady) await fetchLayer("steady", name); // each encoder has its own
-  if (which !== name) return;
   show(ready, true);
   if (picked?.at) place(); // its neighbours by the other encoder
   else if (picked) choose(picked.point);
+  if (colour.value === "steady" && !column("steady") && (await fetchLayer("steady", name)) && which === name) draw(); // each has its own
 }
 
 // ---- what the user does
@@ -264,7 +264,7 @@ async function save() {
   if (!kind || !map) return;
   saving.disabled = true;
   saving.options[0].text = "Saving …";
-  const done = await server.saved(run, map.key, kind, map.layouts[which].place, colour.value, dark()).catch(() => ({ error: "The app does not answer." }));
+  const done = await server.saved(run, map.key, kind, map.layouts[which].place, colour.value, dark(), remembered.ignore || "").catch(() => ({ error: "The app does not answer." }));
   saving.options[0].text = FILES[0][1];
   saving.disabled = false;
   if (done.error) {

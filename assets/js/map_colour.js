@@ -30,14 +30,14 @@ function offer(layout) {
   const umap = layout.kind !== "pca";
   const there = { label: map.columns.labels.length, words: true, nothing: true, loss: umap && map.said.decoder, drop: umap && map.said.first, steady: umap, query: typed };
   const kinds = Object.keys(KINDS).filter((kind) => there[kind] ?? layout[kind]);
-  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind) && (!WORKED_OUT.includes(kind) || column(kind)));
+  const kept = [colour.value, remembered.colour, kinds[0]].find((kind) => kinds.includes(kind) && (!WORKED_OUT.includes(kind) || column(kind) || (kind === "steady" && kind === colour.value)));
   if (kinds.join() !== Array.from(colour.options, (one) => one.value).join()) {
     colour.replaceChildren(...kinds.map((kind) => new Option(KINDS[kind], kind)));
   }
   colour.value = kept;
 }
 
-const column = (kind) => ({ words: map.columns.words, loss: map.loss, drop: map.drop, steady: map.layouts[which]?.steady, query: typed?.similar })[kind] || shown?.of[kind];
+const column = (kind) => ({ words: map.columns.words, loss: map.loss, drop: map.drop, steady: map.layouts[which]?.steady, query: typed?.similar })[kind] || (WORKED_OUT.includes(kind) ? undefined : shown?.of[kind]);
 
 function group() {
   const kind = colour.value;

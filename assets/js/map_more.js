@@ -1,4 +1,4 @@
-/* More to do with the map: place a typed sentence, plain axes of two phrases, and the film over the checkpoints.
+/* More to do with the map: place a typed sentence, plain axes of two phrases, words that name no group, and the film over the checkpoints.
    Part of map.js, which holds what is known. */
 
 const wanted = make("input", "lab-input map-typed");
@@ -28,7 +28,7 @@ function fillMore() {
   box.append(wanted, go);
   const list = button("watch-button", "Select what is shown", () => map && select(groups.filter((one) => !hidden.has(one.name)).flatMap((one) => one.rows)));
   list.title = "All sentences of the groups that are not hidden; a lasso selects by hand";
-  more.append(box, list, axesBox);
+  more.append(box, list, axesBox, ignoreFold());
 }
 
 function warn(text) {
@@ -113,6 +113,52 @@ function axis(phrase, style) {
   const title = plain(letters.length > 60 ? `${letters.slice(0, 59).join("")}…` : phrase);
   const colour = style.getPropertyValue("--border-color-primary").trim();
   return { visible: true, range: [axes.low, axes.high], title: { text: `similar to: ${title}`, standoff: 8 }, gridcolor: colour, zerolinecolor: colour, tickformat: ".1f", automargin: true };
+}
+
+// ---- words that name no group
+
+/* The names without the words that the person wants ignored; the groups stay. */
+async function withoutIgnored(key, place, given) {
+  if (!remembered.ignore || !given?.length) return given;
+  const got = await server.names(run, key, place, remembered.ignore).catch(() => ({}));
+  return got.names || given;
+}
+
+function ignoreFold() {
+  const fold = make("details", "map-ignore");
+  const title = make("summary", "");
+  const input = make("input", "lab-input map-ignored");
+  const hint = "words that shall name no group";
+  input.type = "text";
+  input.dir = "auto";
+  input.maxLength = 2000;
+  input.placeholder = hint;
+  input.setAttribute("aria-label", hint);
+  input.value = remembered.ignore || "";
+  fold.title = "Parted by commas or spaces; the names change at once, the groups stay";
+  const say = () => {
+    const count = (remembered.ignore || "").split(/[\s,;，、]+/).filter(Boolean).length;
+    title.textContent = count ? `Ignored words (${count})` : "Ignored words";
+  };
+  let late = 0;
+  const rename = async () => {
+    remembered.ignore = input.value.trim();
+    remember();
+    say();
+    const one = map, asked = remembered.ignore;
+    if (!one) return;
+    for (const layout of Object.values(one.layouts)) {
+      if (layout.kind !== "umap") continue;
+      const got = await server.names(run, one.key, layout.place, asked).catch(() => ({}));
+      if (one !== map || asked !== remembered.ignore) return; // more was typed meanwhile
+      if (got.names) layout.names = got.names;
+      if (layout === map.layouts[which] && shown) (shown.of.names = layout.names), group(), draw();
+    }
+  };
+  input.addEventListener("input", () => (clearTimeout(late), (late = setTimeout(rename, 350))));
+  say();
+  fold.append(title, input);
+  return fold;
 }
 
 // ---- the film

@@ -10,7 +10,8 @@ from tsdae_core import launch
 from tsdae_core.map_systems import film_systems
 from tsdae_core.runs import ACTIVE, find_run
 from tsdae_core.ui.components import component
-from tsdae_core.ui.map_feeds import feeds, film_of, job_of, systems_of_run
+from tsdae_core.ui.map_feeds import feeds
+from tsdae_core.ui.map_state import film_of, job_of, systems_of_run
 from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 

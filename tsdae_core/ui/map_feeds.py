@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tsdae_core.map_systems import film_systems
-from tsdae_core.runs import ACTIVE, Job, Run, find_run
+from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.map_asks import asks
 from tsdae_core.ui.map_points import point_asks
-from tsdae_core.ui.rebuild_models import can_rebuild, has_model
+from tsdae_core.ui.map_state import find_map, state_of
 from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000
@@ -36,7 +36,7 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
     """The server functions; from JavaScript `await server.card(run, map, place, point)`."""
 
     def state(asked: list[Any]) -> Any:
-        return _safely(lambda run: _state(workspace, run), workspace, asked)
+        return _safely(lambda run: state_of(workspace, run), workspace, asked)
 
     def columns(asked: list[Any]) -> Any:
         return _safely(_columns, workspace, asked)
@@ -50,11 +50,24 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
     def sentences(asked: list[Any]) -> Any:
         return _safely(_sentences, workspace, asked)
 
+    def names(asked: list[Any]) -> Any:
+        return _safely(_names, workspace, asked)
+
     def saved(asked: list[Any]) -> Any:
         return _safely(_saved, workspace, asked)
 
     points = point_asks(workspace, find_map, read_only=read_only)
-    return [state, columns, layout, card, sentences, saved, *asks(workspace, find_map, packed), *points]
+    return [
+        state,
+        columns,
+        layout,
+        names,
+        card,
+        sentences,
+        saved,
+        *asks(workspace, find_map, packed),
+        *points,
+    ]
 
 
 def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
@@ -64,86 +77,6 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
         return act(run, *given[1:])
     except (ValueError, IndexError, TypeError, OSError) as error:
         return {"error": str(error)}
-
-
-def systems_of_run(run: Run) -> dict[str, str]:
-    """The encoders on the map of a run: the base, then the trained one as soon as there is one."""
-    base = {"base": f"base:{run.name}"}
-    return base | {"trained": run.name} if has_model(run) else base
-
-
-def job_of(workspace: Path, run: Run) -> Job:
-    """The map of the run as it is now."""
-    heavy()
-    from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
-
-    return maps.map_job(run, list(systems_of_run(run).values()), workspace)
-
-
-def film_of(workspace: Path, run: Run) -> Job | None:
-    """The film over the run's checkpoints as they are now; None when there are none before the trained encoder."""
-    heavy()
-    from tsdae_core import maps  # noqa: PLC0415
-
-    systems = film_systems(run)
-    return maps.map_job(run, systems, workspace) if has_model(run) and len(systems) > 2 else None
-
-
-def _state(workspace: Path, run: Run) -> dict[str, Any]:
-    """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture."""
-    heavy()
-    from tsdae_core import maps  # noqa: PLC0415
-
-    job, film = job_of(workspace, run), film_of(workspace, run)
-    filmed = film is not None and film.state == "finished"
-    working = film is not None and film.state in (*ACTIVE, "failed", "crashed")
-    said = film.status() if film is not None and working else job.status()
-    first = [film, job] if film is not None and filmed else [job]
-    drawn = [one for one in [*first, *maps.map_jobs(run)] if maps.kind_of(one)]
-    shown = drawn[0] if drawn else job
-    facts = maps.facts_of(shown)
-    layouts = [
-        _frame(system)
-        | {
-            "kind": maps.kind_of(shown, place),
-            "faithful": facts.get(f"faithful-{place}"),
-            "collapsed": facts.get(f"collapsed-{place}"),
-        }
-        for place, system in enumerate(maps.systems_of(shown))
-    ]
-    return {key: said.get(key) for key in ("state", "phase", "step", "total", "error")} | {
-        "map": shown.name if drawn else "",
-        "stale": bool(drawn) and shown.name not in [one.name for one in first],
-        "layouts": layouts,
-        "points": facts.get("points"),
-        "sentences": facts.get("total"),
-        "trained": has_model(run),
-        "decoder": can_rebuild(run),
-        "first": run.checkpoints()[0].step if can_rebuild(run) and len(run.checkpoints()) > 1 else 0,
-        "film": "done" if filmed else "possible" if film is not None else "",
-    }
-
-
-def _frame(system: str) -> dict[str, str]:
-    """How one encoder of a map is called."""
-    if system.startswith("base:"):
-        return {"which": "base", "title": "Base"}
-    _, mark, step = system.rpartition("@")
-    return (
-        {"which": f"step-{step}", "title": f"Step {int(step):,}"}
-        if mark
-        else {"which": "trained", "title": "Trained"}
-    )
-
-
-def find_map(run: Run, key: Any) -> Job:
-    heavy()
-    from tsdae_core import maps  # noqa: PLC0415
-
-    for job in maps.map_jobs(run):
-        if job.name == key:
-            return job
-    raise ValueError("this map is gone; press Draw map")
 
 
 def _columns(run: Run, key: Any) -> dict[str, Any]:
@@ -191,6 +124,30 @@ def _layout(run: Run, key: Any, place: int) -> dict[str, Any]:
     } | more
 
 
+def _names(run: Run, key: Any, place: int, ignore: str) -> dict[str, Any]:
+    """The groups' names without some words; the groups stay as they are."""
+    heavy()
+    from tsdae_core import map_clusters, maps  # noqa: PLC0415
+
+    job = find_map(run, key)
+    found = maps.read_map(job, int(place))
+    if found is None or "cluster" not in found.more:
+        raise ValueError("this map has no groups yet")
+    words = _counted(run, key, run.corpus_path.stat().st_mtime_ns)
+    texts = map_clusters.names_of(words, found.more["cluster"].astype(np.int16), ignore=str(ignore)[:LONGEST])
+    return {"names": [one | {"text": text} for one, text in zip(found.names, texts, strict=True)]}
+
+
+@lru_cache(maxsize=2)
+def _counted(run: Run, key: str, changed: int) -> Any:
+    """The words of a map's sentences, which are the same by every encoder."""
+    from tsdae_core import map_clusters  # noqa: PLC0415
+
+    job = find_map(run, key)
+    rows, _ = _opened(job, 0, _edition(job, 0))
+    return map_clusters.counted(_table(run)["sentence"].take(rows).to_pylist())
+
+
 def packed(column: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(column).tobytes()).decode("ascii")
 
@@ -216,15 +173,19 @@ def _sentences(run: Run, key: Any, points: list[int]) -> Any:
     return [_sentence(table, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
 
 
-def _saved(run: Run, key: Any, kind: str, place: int, colour: str, dark: bool) -> dict[str, Any]:
-    """The map as a file: its name, type, and content as base64."""
+def _saved(
+    run: Run, key: Any, kind: str, place: int, colour: str, dark: bool, ignore: str = ""
+) -> dict[str, Any]:
+    """The map as a file: its name, type, and content as base64. The names leave out the words of `ignore`."""
     heavy()
     from tsdae_core import map_export  # noqa: PLC0415 (brings torch)
-    from tsdae_core.map_sheet import sheet_of  # noqa: PLC0415
+    from tsdae_core.map_sheet import renamed, sheet_of  # noqa: PLC0415
 
     if kind not in FILES:
         raise ValueError(f"a map is saved as {', '.join(FILES)}; got {kind!r}")
     sheet = sheet_of(run, find_map(run, key))
+    if str(ignore).strip():
+        sheet = renamed(sheet, str(ignore)[:LONGEST])
     if kind in ("png", "svg"):
         place = min(max(0, int(place)), len(sheet.layers) - 1)
         data = map_export.picture(sheet, kind, place=place, colour=str(colour), dark=bool(dark))
