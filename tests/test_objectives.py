@@ -329,7 +329,7 @@ def test_the_page_says_that_a_run_without_a_decoder_rebuilds_nothing(
     assert "no decoder" in shown["message"] and not button.interactive
 
 
-@pytest.mark.parametrize("objective", ["tsdae", *OTHERS])
+@pytest.mark.parametrize("objective", list(METHODS))
 def test_the_forms_values_for_an_objective_are_those_that_the_shell_command_gives(objective: str) -> None:
     for preset in PRESETS:
         shown = TrainConfig.from_preset(preset).model_dump() | forms.brought(preset, objective)

@@ -13,7 +13,7 @@ from tests.conftest import make_sentences
 from tsdae_core.ui import doors, texts
 from tsdae_core.ui.drafts import find_draft, save_draft
 
-WISH = doors.Wish("file", None, None, "topics", None, None, False, 1, 5000)
+WISH = doors.Wish("file", None, None, "topics", None, None, None, False, 1, 5000)
 
 
 def test_the_histogram_counts_every_sentence_and_says_the_share_cut_off():

@@ -34,7 +34,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     train = verbs.add_parser("train", help="train an encoder on a text file")
     train.add_argument(
-        "corpus", nargs="?", type=Path, help="txt, csv, tsv, jsonl, json or parquet, also gzipped"
+        "corpus",
+        nargs="?",
+        type=Path,
+        help="txt, csv, tsv, jsonl, json or parquet, also gzipped; or a data set's folder of USEB's data-train",
     )
     train.add_argument("--resume", metavar="RUN", help="go on with a stopped, failed or killed run")
     train.add_argument("--name", default="", help="name of the run")
@@ -44,7 +47,11 @@ def build_parser() -> argparse.ArgumentParser:
     train.add_argument("--text-column", help="column with the sentences")
     train.add_argument(
         "--label-column",
-        help="column with labels, for the map's colours and the verdict; found by itself, '' for none",
+        help="column with labels, for the map's colours, the verdict and supervised training, or with the scores of pairs; found by itself, '' for none",
+    )
+    train.add_argument(
+        "--second-column",
+        help="column with the other sentence of a pair; for supervised training found by itself when it is called sentence2 or the like",
     )
     train.add_argument("--split-sentences", action="store_true", help="the lines are paragraphs; split them")
     for one in settings():

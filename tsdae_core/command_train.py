@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.corpus import Corpus
 from tsdae_core.runs import Run, create_run, find_run
 
 
@@ -37,21 +38,13 @@ def train(args: argparse.Namespace) -> int:
 
 
 def _new_run(args: argparse.Namespace) -> Run:
-    from tsdae_core.corpus import ReadOptions, peek, read_corpus
-
     changes = {
         one.name: value_of(one.name, getattr(args, one.name))
         for one in settings()
         if getattr(args, one.name) is not None
     }
     config = TrainConfig.from_preset(args.preset, **changes) if args.preset else checked(changes)
-    label = peek(args.corpus).label_column if args.label_column is None else args.label_column
-    options = ReadOptions(
-        text_column=args.text_column,
-        label_column=label if label and label != args.text_column else None,
-        split_sentences=args.split_sentences,
-    )
-    corpus = read_corpus(args.corpus, options)
+    corpus = read_text(args, supervised=config.objective == "supervised")
     for line in corpus.report.sentences():
         print(line, file=sys.stderr)
     _refuse(config, corpus.table)
@@ -68,6 +61,35 @@ def _new_run(args: argparse.Namespace) -> Run:
             file=sys.stderr,
         )
     return run
+
+
+def read_text(args: argparse.Namespace, *, supervised: bool) -> Corpus:
+    """The corpus that the options name: a file, or a data set's folder of USEB's data-train.
+
+    The label column is found by itself; a supervised run finds the columns of pairs by their usual names as well.
+    """
+    from tsdae_core.corpus import ReadOptions, peek, read_corpus
+    from tsdae_core.pairs import find_pair, read_useb
+
+    if args.corpus.is_dir():
+        return read_useb(
+            args.corpus, supervised=supervised, options=ReadOptions(split_sentences=args.split_sentences)
+        )
+    seen = peek(args.corpus)
+    text, second, label = args.text_column, args.second_column, args.label_column
+    pair = find_pair(seen.columns) if supervised and text is None and second is None else None
+    if pair:
+        text, second = pair[:2]
+        label = pair[2] if label is None else label
+    elif label is None:
+        label = seen.label_column
+    options = ReadOptions(
+        text_column=text,
+        label_column=label if label and label not in (text, second) else None,
+        second_column=second or None,
+        split_sentences=args.split_sentences,
+    )
+    return read_corpus(args.corpus, options)
 
 
 def _refuse(config: TrainConfig, table: Any) -> None:

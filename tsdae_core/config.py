@@ -76,7 +76,7 @@ class TrainConfig(BaseModel):
     objective: str = setting(
         "tsdae",
         "Objective",
-        "The method that trains the encoder: TSDAE, or one that its paper compares it with (mlm, simcse, ct). Choosing one brings "
+        "The method that trains the encoder: TSDAE, or one that its paper compares it with (mlm, simcse, ct, supervised). Choosing one brings "
         "that method's own settings from the paper.",
         group="Model",
         choices=list(METHODS),
@@ -165,7 +165,7 @@ class TrainConfig(BaseModel):
     temperature: float = setting(
         0.05,
         "Temperature",
-        "SimCSE: what cosines are divided by before they compete. The paper uses 0.05.",
+        "SimCSE, and supervised on pairs that belong together: what cosines are divided by before they compete. The paper uses 0.05.",
         group="Other objectives",
         min=0.001,
         max=10.0,

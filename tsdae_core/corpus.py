@@ -17,6 +17,7 @@ from tsdae_core import columns
 from tsdae_core.readers import Source, open_source, open_text
 from tsdae_core.report import Report
 from tsdae_core.sentences import Seen, count_words, lost_halves, normalise
+from tsdae_core.supervision import PAIRS
 
 SCHEMA = pa.schema([("sentence", pa.string()), ("line", pa.int64()), ("label", pa.string())])
 CHUNK = 50_000
@@ -30,6 +31,7 @@ class ReadOptions:
     Attributes:
         text_column: its name, or its number counted from 1; None takes the one with the longest text on average.
         label_column: likewise; None for no labels.
+        second_column: likewise, with the other sentence of a pair; None where rows are single sentences. See `pairs`.
         split_sentences: lines are paragraphs, to be split into sentences.
         language: of the text, as a two-letter code; only for splitting.
         min_words: shorter sentences are dropped; for scripts without spaces a word is one sign, or four of Thai's.
@@ -40,6 +42,7 @@ class ReadOptions:
 
     text_column: str | None = None
     label_column: str | None = None
+    second_column: str | None = None
     split_sentences: bool = False
     language: str = "en"
     min_words: int = 1
@@ -97,6 +100,10 @@ def read_corpus(path: Path, options: ReadOptions = ReadOptions()) -> Corpus:
         ValueError: in one sentence, for a file that cannot be used, an unknown column, or when no sentence is left.
     """
     path = Path(path)
+    if options.second_column:
+        from tsdae_core.pairs import read_pairs  # noqa: PLC0415 (it imports this module)
+
+        return read_pairs(path, options)
     source = open_source(path, encoding=options.encoding, header=options.header)
     return _read(source, options, path.name)
 
@@ -124,16 +131,18 @@ def read_parquet(path: Path) -> pa.Table:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"{path} is not a corpus written by this app") from error
-    if not table.schema.equals(SCHEMA):
-        raise ValueError(f"{path} is not a corpus: its columns must be sentence, line and label")
+    if not (table.schema.equals(SCHEMA) or table.schema.equals(PAIRS)):
+        raise ValueError(f"{path} is not a corpus: its columns must be sentence, line and label (and second)")
     return table
 
 
 def _read(source: Source, options: ReadOptions, name: str) -> Corpus:
-    text = _column(source, options.text_column, name) or columns.choose_text(source.columns, source.values())
+    text = column_of(source, options.text_column, name) or columns.choose_text(
+        source.columns, source.values()
+    )
     if text is None:
         raise ValueError(f"{name} has no column with text")
-    label = _column(source, options.label_column, name)
+    label = column_of(source, options.label_column, name)
     report = Report(source.format, source.encoding, source.columns, text, label, options.split_sentences)
     places = [source.columns.index(column) for column in (text, label) if column]
     table = _collect(_rows(source, places, report), options, report)
@@ -146,8 +155,8 @@ def _read(source: Source, options: ReadOptions, name: str) -> Corpus:
     return Corpus(table, report)
 
 
-def _column(source: Source, wanted: str | None, name: str) -> str | None:
-    """The column that is meant by a name or a number."""
+def column_of(source: Source, wanted: str | None, name: str) -> str | None:
+    """The column that is meant by a name or a number; None for none. Raises `ValueError` for one that is not there."""
     if not wanted:
         return None
     if wanted in source.columns:

@@ -73,9 +73,26 @@ METHODS: dict[str, Method] = {
         (*_OF_THE_DECODER, *_OF_MLM, *_OF_SIMCSE),
         "nats per pair",
     ),
+    "supervised": Method(
+        "Supervised (SBERT)",
+        "arXiv 1908.10084",
+        "Learn from your labels, or from pairs with scores or that belong together.",
+        {
+            "learning_rate": 2e-5,
+            "lr_schedule": "linear",
+            "warmup_ratio": 0.1,
+            "pooling": "mean",
+            "batch_size": 64,
+            "max_steps": 20_000,
+            "epochs": 10.0,
+            "early_stopping_patience": 5,
+        },
+        (*_OF_THE_DECODER, *_OF_MLM, *_OF_CT),
+        "per pair",
+    ),
 }
 
-LENGTH = ("max_steps", "epochs")
+LENGTH = ("max_steps", "epochs", "early_stopping_patience")
 """How long a run is: a preset's business, unlike what a method needs in order to be itself."""
 
 OWN: tuple[str, ...] = tuple(

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pyarrow as pa
 
-from tsdae_core import base_models
+from tsdae_core import base_models, supervision
 from tsdae_core.config import TrainConfig, describe
 from tsdae_core.known_models import NEW_MODEL
 from tsdae_core.launch import processes
@@ -62,8 +63,15 @@ class Estimate:
 
 def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
     """What can be said without loading a model; errors first."""
-    count = corpus.num_rows
     errors, warnings, infos = [], [], []
+    whole = corpus.num_rows
+    try:
+        corpus = supervision.fit(corpus, config.objective)
+    except ValueError as error:
+        errors.append(str(error))
+    count = corpus.num_rows
+    if config.objective == "supervised" and not errors:
+        infos.append(_about_lessons(corpus, whole))
     if count < FEWEST:
         errors.append(
             f"The text has {count:,} sentence{'' if count == 1 else 's'}; training needs at least {FEWEST}, and helps from about 1,000 on."
@@ -118,6 +126,13 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
     )
 
 
+def _about_lessons(corpus: pa.Table, whole: int) -> str:
+    """What supervised training learns from, and how much of the text that is."""
+    count, kind = corpus.num_rows, supervision.kind_of(corpus)
+    left = f" of {whole:,}; the others have no label that another one has" if count < whole else ""
+    return f"It trains on {count:,} {supervision.KINDS[kind]}{left}."
+
+
 def _about_objective(config: TrainConfig, sentences: int) -> list[str]:
     """Warnings about settings that mean nothing to the chosen objective, and about what it needs."""
     method, usual, found = METHODS[config.objective], TrainConfig(), []
@@ -139,8 +154,8 @@ def _about_objective(config: TrainConfig, sentences: int) -> list[str]:
             found.append(
                 f"SimCSE will take only {steps:,} steps: lower 'Batch size' or raise 'Epochs' for a text this small."
             )
-        if processes(config.devices) > 1:
-            found.append("SimCSE works on one device; choose one under 'Devices'.")
+    if config.objective in ("simcse", "supervised") and processes(config.devices) > 1:
+        found.append(f"{method.name} works on one device; choose one under 'Devices'.")
     return found
 
 
@@ -187,7 +202,9 @@ def measure(config: TrainConfig, corpus: pa.Table, *, timeout: float = 300.0) ->
         ValueError: when they fail, with the reason.
     """
     with tempfile.TemporaryDirectory(prefix="tsdae-measure-") as folder:
-        sample = corpus.slice(0, min(corpus.num_rows, 4000))
+        corpus = supervision.fit(corpus, config.objective)
+        some = np.random.default_rng(0).permutation(corpus.num_rows)[:4000]  # a file may be sorted by label
+        sample = corpus.take(pa.array(np.sort(some)))
         run = create_run(Path(folder), config, sample, name="measure")
         write_json(run.path / "sentences.json", {"count": corpus.num_rows})
         command = [sys.executable, "-m", "tsdae_core.preflight", str(run.path)]

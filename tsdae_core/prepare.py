@@ -17,7 +17,7 @@ from tsdae_core.config import TrainConfig
 from tsdae_core.devices import choose_precision
 from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
-from tsdae_core.objectives import extra_weights, make_objective
+from tsdae_core.objectives import Taught, extra_weights, make_objective
 from tsdae_core.objectives.looks import Looks
 from tsdae_core.plan import held_out_rows, split_corpus
 from tsdae_core.runs import Checkpoint, Run
@@ -25,6 +25,7 @@ from tsdae_core.scratch import base_of
 from tsdae_core.self_test import self_test
 from tsdae_core.steps import Steps
 from tsdae_core.storage import from_base, load
+from tsdae_core.supervision import has_pairs, lessons_of
 from tsdae_core.token_cache import TokenCache, build_cache
 
 
@@ -50,22 +51,28 @@ def prepare(
     if not model.family.mixed_precision:
         precision = "fp32"
     corpus = run.corpus()
-    train_texts, held_out_texts = split_corpus(corpus["sentence"].to_pylist(), config)
-    labels = corpus["label"].take(pa.array(held_out_rows(corpus.num_rows, config), pa.int64())).to_pylist()
-    shown = run.probes() or probes.choose_probes(held_out_texts or train_texts)
+    train_texts, held_out_texts = split_corpus(corpus["sentence"], config)
+    aside = held_out_rows(corpus.num_rows, config)
+    labels = corpus["label"].take(pa.array(aside, pa.int64())).to_pylist()
+    if has_pairs(corpus):  # what stands there are scores
+        labels = [""] * len(labels)
+    shown = run.probes() or probes.choose_probes(held_out_texts or train_texts[:10_000].to_pylist())
     folder = run.cache_dir / f"tokens-{accelerator.process_index}"
     cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
     watched = build_cache(held_out_texts + shown, model.tokenizer, max_length=model.facts.max_length)
+    taught, watched_taught = _taught(corpus, config, model, aside=aside)
     if config.vocabulary == "corpus":
-        model.restrict(_needed(cache, watched, model))
-    objective = make_objective(config, model, _batcher(cache, model, config))
+        partners = [one[1] for one in (taught, watched_taught) if one and one[1]]
+        model.restrict(_needed([cache, watched, *partners], model))
+    objective = make_objective(config, model, _batcher(cache, model, config), taught=taught)
     if not objective.splits and accelerator.num_processes > 1:
         raise ValueError(
             f"the objective {config.objective} compares all sentences of a batch with each other and works on one device; "
             f"set devices to one, such as cpu or cuda:0; got {config.devices!r}"
         )
     watching = _batcher(watched, model, config)
-    looks = Looks.of(config, make_objective(config, model, watching), watching, [one or "" for one in labels])
+    seen = make_objective(config, model, watching, taught=watched_taught)
+    looks = Looks.of(config, seen, watching, [one or "" for one in labels])
     model.extra = extra_weights(config, model)
     if last and model.extra is not None:
         model.extra.load_state_dict(extra_of(last), strict=False)
@@ -75,8 +82,8 @@ def prepare(
     if config.anchor and not new_size(
         config.base_model
     ):  # a model made from nothing has nothing to hold on to
-        seen = run.cache_dir / f"anchor-{accelerator.process_index}"
-        anchor = Anchor(model, config, base_of(run), seen, sentences=len(cache), dtype=dtype)
+        kept = run.cache_dir / f"anchor-{accelerator.process_index}"
+        anchor = Anchor(model, config, base_of(run), kept, sentences=len(cache), dtype=dtype)
     masters = Masters(model, dtype) if precision == "bf16" else None
     return Steps(
         config=config,
@@ -126,9 +133,27 @@ def _batcher(cache: TokenCache, model: TSDAE, config: TrainConfig) -> Batcher:
     return Batcher(cache, tokenizer.pad_token_id, mask, config.noise, config.noise_ratio, config.seed)
 
 
-def _needed(cache: TokenCache, watched: TokenCache, model: TSDAE) -> Tensor:
+def _taught(
+    corpus: pa.Table, config: TrainConfig, model: TSDAE, *, aside: list[int]
+) -> tuple[Taught | None, Taught | None]:
+    """What the training sentences teach, and what the held-out ones (rows `aside`) would; None for other objectives."""
+    if config.objective != "supervised":
+        return None, None
+    lessons, out = lessons_of(corpus), set(aside)
+
+    def of(rows: list[int]) -> Taught:
+        some = lessons.of(rows)
+        tokens = None
+        if some.seconds:
+            tokens = build_cache(some.seconds, model.tokenizer, max_length=model.facts.max_length)
+        return some, tokens
+
+    return of([row for row in range(corpus.num_rows) if row not in out]), of(aside)
+
+
+def _needed(caches: list[TokenCache], model: TSDAE) -> Tensor:
     """The tokens that can occur in this run. Ids up to the padding's stay, since some families count positions by it."""
     tokenizer = model.tokenizer
     low = np.arange(tokenizer.pad_token_id + 1) if tokenizer.pad_token_id < 1000 else [tokenizer.pad_token_id]
-    ids = [cache.vocabulary(), watched.vocabulary(), low, [tokenizer.mask_token_id or 0]]
+    ids = [*(cache.vocabulary() for cache in caches), low, [tokenizer.mask_token_id or 0]]
     return torch.from_numpy(np.unique(np.concatenate(ids)).astype(np.int64))

@@ -72,4 +72,8 @@ PRESETS: dict[str, Preset] = {
         "To compare: Contrastive Tension, two encoders, 7 negative pairs to 1; RMSprop from 1e-5 down to 2e-6, mean pooling.",
         {"objective": "ct", "base_model": "bert-base-uncased", "precision": "fp32"},
     ),
+    "Your labels": Preset(
+        "Supervised: from labels, scored pairs or pairs that belong together; 10 passes, batch 64, stops when the held-out loss no longer falls.",
+        {"objective": "supervised"},
+    ),
 }

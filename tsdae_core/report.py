@@ -31,6 +31,7 @@ class Report:
     kept: int = 0
     undecodable: int = 0
     malformed_lines: list[int] = field(default_factory=list)
+    second_column: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
@@ -41,8 +42,10 @@ class Report:
         what = self.format[:1].upper() + self.format[1:]
         said = [f"{what}, in {self.encoding}." if self.encoding else f"{what}."]
         if len(self.columns) > 1:
-            label = f", labels from {self.label_column!r}" if self.label_column else ""
-            said.append(f"{len(self.columns)} columns; sentences from {self.text_column!r}{label}.")
+            what = "scores" if self.second_column else "labels"
+            label = f", {what} from {self.label_column!r}" if self.label_column else ""
+            pair = f" and {self.second_column!r}" if self.second_column else ""
+            said.append(f"{len(self.columns)} columns; sentences from {self.text_column!r}{pair}{label}.")
         said.append(f"{self._count(self.lines)} read, {self.kept:,} kept.")
         return said + self.dropped()
 
@@ -69,5 +72,13 @@ class Report:
         return said
 
     def _count(self, number: int) -> str:
-        unit = "sentence" if self.split else "row" if len(self.columns) > 1 else "line"
+        unit = (
+            "pair"
+            if self.second_column
+            else "sentence"
+            if self.split
+            else "row"
+            if len(self.columns) > 1
+            else "line"
+        )
         return f"{number:,} {unit}" + ("" if number == 1 else "s")

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tsdae_core import supervision
 from tsdae_core.config import TrainConfig, checked
 from tsdae_core.jobs import ACTIVE, Job
 from tsdae_core.records import (
@@ -58,7 +59,7 @@ class Run(Job):
 
     @property
     def corpus_path(self) -> Path:
-        """Parquet with the columns sentence, line and label."""
+        """Parquet with the columns sentence, line and label, and second where rows are pairs."""
         return self.path / "corpus.parquet"
 
     def corpus(self) -> pa.Table:
@@ -169,14 +170,16 @@ def create_run(
     Args:
         workspace: the folder of all runs; made when missing.
         config: the settings.
-        corpus: columns sentence, line and label.
+        corpus: columns sentence, line and label, and second where rows are pairs; what the objective cannot use is left
+            out, see `supervision.fit`.
         name: letters, digits, dots, dashes and underscores; other characters become dashes. A number is added when
             the name is taken.
         probes: sentences to watch while training, in addition to nothing; empty lets the run choose.
 
     Raises:
-        ValueError: when the corpus has no sentences.
+        ValueError: when the corpus has no sentences, or nothing that a supervised run could learn.
     """
+    corpus = supervision.fit(corpus, config.objective)
     if corpus.num_rows == 0:
         raise ValueError("the corpus has no sentences; load a text file with at least a few lines")
     wanted = safe_name(name) or f"run-{datetime.now():%m%d-%H%M}"

@@ -160,7 +160,7 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
         if config.early_stopping_patience:
             with steps.to_save():
                 save(steps.model, run.best_dir)
-    elif progress.step > plan.warmup:
+    elif progress.step > plan.warmup and "held_out" in numbers:
         progress.looks_without_gain += 1
 
 

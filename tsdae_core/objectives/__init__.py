@@ -16,14 +16,26 @@ from tsdae_core.objectives.ct import ContrastiveTension, first_encoder
 from tsdae_core.objectives.mlm import MaskedWords
 from tsdae_core.objectives.rebuilding import Rebuilding
 from tsdae_core.objectives.simcse import SimCSE, head
+from tsdae_core.objectives.supervised import Supervised
+from tsdae_core.supervision import Lessons
+from tsdae_core.token_cache import TokenCache
+
+Taught = tuple[Lessons, TokenCache | None]
+"""What the sentences of a batcher teach, and the tokens of their partners; only for supervised training."""
 
 
-def make_objective(config: TrainConfig, model: TSDAE, batcher: Batcher) -> Objective:
+def make_objective(
+    config: TrainConfig, model: TSDAE, batcher: Batcher, *, taught: Taught | None = None
+) -> Objective:
     """The objective that the settings name, over the sentences of `batcher`.
 
     Raises:
-        ValueError: when this model cannot be trained by it.
+        ValueError: when this model cannot be trained by it, or without lessons where it needs them.
     """
+    if config.objective == "supervised":
+        if taught is None:
+            raise ValueError("supervised training needs a text with labels or pairs")
+        return Supervised(batcher, *taught, temperature=config.temperature)
     if config.objective == "mlm":
         return MaskedWords(batcher, model, ratio=config.mask_ratio)
     if config.objective == "simcse":

@@ -51,7 +51,16 @@ def _doors() -> dict[str, Any]:
             made["take"] = gr.Button("Load the example", elem_id="data-take")
     with gr.Column(visible=False, elem_classes=["columns"]) as made["columns"]:
         made["column"] = gr.Dropdown(label="Column with the sentences", elem_id="data-column")
-        made["label"] = gr.Dropdown(label="Column with a label", info="Colours the map", elem_id="data-label")
+        made["label"] = gr.Dropdown(
+            label="Column with a label",
+            info="Colours the map, judges the encoder; or the score of a pair",
+            elem_id="data-label",
+        )
+        made["second"] = gr.Dropdown(
+            label="Column with a second sentence",
+            info="If rows are pairs, for supervised training; else none",
+            elem_id="data-second",
+        )
     with gr.Accordion("How the text is read", open=False, elem_id="data-reading") as made["reading"]:
         made["split"] = gr.Checkbox(
             False, label="Split into sentences", info="For a file whose lines are paragraphs"

@@ -16,7 +16,7 @@ DRAFT_INTO_URL = """(key) => {
   key ? url.searchParams.set("draft", key) : url.searchParams.delete("draft");
   window.history.replaceState(window.history.state, "", url);
 }"""
-OPTIONS = ("column", "label", "split", "shortest", "longest")
+OPTIONS = ("column", "label", "second", "split", "shortest", "longest")
 
 Parts = dict[str, Any]
 
@@ -63,10 +63,12 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
         key = first_found(shell.workspace, request.query_params.get("draft"), kept)
         draft = find_draft(shell.workspace, key)
         if draft is None or not doors.can_read_again(draft):
-            return key, *[gr.skip()] * 7
+            return key, *[gr.skip()] * 8
         how = draft.reading
         columns, text, label = doors.columns(str(draft.source) if draft.source else None)
-        choices = _column_choices(columns, how.get("column") or text, how.get("label") or label)
+        choices = _column_choices(
+            columns, how.get("column") or text, how.get("label") or label, how.get("second") or doors.NO_LABEL
+        )
         return key, *choices, how.get("split", False), how.get("shortest"), how.get("longest")
 
     def through(event: Any, name: str) -> Any:
@@ -77,14 +79,14 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
 
         return event(on_door, None, [door, shown["report"], shown["use"], shown["body"]], **LIGHT)
 
-    columns = [asked["column"], asked["label"], asked["columns"], many]
+    columns = [asked["column"], asked["label"], asked["second"], asked["columns"], many]
     opened = through(asked["file"].upload, "file").then(on_columns, asked["file"], columns, **QUIET)
     pasted, taken = through(asked["paste"].click, "text"), through(asked["take"].click, "example")
     for entered in (opened, pasted, taken):
         show(entered.then(on_read, given, read, **slow))
     show(gr.on([one.input for one in options], on_read, given, read, **slow))
     asked["example"].change(lambda key: doors.EXAMPLES[key].text, asked["example"], asked["about"], **LIGHT)
-    shell.app.load(on_reload, shell.draft, [before, *columns, *options[2:]], **LIGHT)
+    shell.app.load(on_reload, shell.draft, [before, *columns, *options[3:]], **LIGHT)
     for tab, in_file, readable in [("file", True, True), ("text", False, True), ("example", False, False)]:
         asked[f"{tab}_tab"].select(
             lambda many, in_file=in_file, readable=readable: (
@@ -97,11 +99,19 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
         )
 
 
-def _column_choices(columns: list[str], text: str | None, label: str) -> tuple[Any, ...]:
-    """The two choices of columns, and whether there is anything to choose."""
-    labels = [("none", doors.NO_LABEL), *((name, name) for name in columns)]
+def _column_choices(
+    columns: list[str], text: str | None, label: str, second: str = doors.NO_LABEL
+) -> tuple[Any, ...]:
+    """The three choices of columns, and whether there is anything to choose."""
+    or_none = [("none", doors.NO_LABEL), *((name, name) for name in columns)]
     many = len(columns) > 1
-    return gr.Dropdown(columns, value=text), gr.Dropdown(labels, value=label), gr.Column(visible=many), many
+    return (
+        gr.Dropdown(columns, value=text),
+        gr.Dropdown(or_none, value=label),
+        gr.Dropdown(or_none, value=second),
+        gr.Column(visible=many),
+        many,
+    )
 
 
 def _wire_result(shell: Shell, shown: Parts) -> Any:

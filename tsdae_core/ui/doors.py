@@ -30,6 +30,7 @@ class Wish:
     example: str
     column: str | None
     label: str | None
+    second: str | None
     split: bool
     shortest: float | None
     longest: float | None
@@ -102,6 +103,7 @@ def _options(wish: Wish, *, columns: bool) -> ReadOptions:
     return ReadOptions(
         text_column=(wish.column or None) if columns else None,
         label_column=(wish.label or None) if columns else None,
+        second_column=(wish.second or None) if columns else None,
         split_sentences=bool(wish.split),
         min_words=int(SHORTEST if wish.shortest is None else wish.shortest),
         max_characters=int(LONGEST if wish.longest is None else wish.longest),

@@ -17,6 +17,7 @@ from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
 from tsdae_core.export import has_encoder, run_of_encoder
 from tsdae_core.methods import LENGTH, METHODS, OWN
 from tsdae_core.runs import list_runs
+from tsdae_core.supervision import SECOND
 
 FOLD = "Advanced settings"
 
@@ -147,10 +148,13 @@ def brought(preset: str, objective: str) -> dict[str, Any]:
     return {name: getattr(config, name) for name in dict.fromkeys([*OWN, *ignored, *length])}
 
 
-def command_line(config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path) -> str:
-    """The shell command that starts the same run."""
+def command_line(
+    config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path, pairs: bool = False
+) -> str:
+    """The shell command that starts the same run; `pairs` says whether the corpus has pairs."""
     words = ["python", "-m", "tsdae_core", "train", str(corpus), "--preset", preset]
     words += ["--text-column", "sentence", "--label-column", "label"]
+    words += ["--second-column", SECOND] if pairs else []
     given = changed(config, TrainConfig.from_preset(preset, objective=config.objective))
     if config.objective != TrainConfig.from_preset(preset).objective:
         given = {"objective": config.objective} | given  # which brings settings of its own

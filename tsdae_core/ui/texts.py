@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tsdae_core.base_models import is_here
 from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.reading import token_lengths
+from tsdae_core.supervision import SECOND, has_pairs
 from tsdae_core.ui.drafts import Draft
 from tsdae_core.ui.warm import heavy
 
@@ -47,21 +48,20 @@ def sentence(text: str) -> str:
 
 def report(draft: Draft) -> dict[str, Any]:
     """The value of the `report` component."""
-    count = draft.table().num_rows
-    return {"title": draft.title, "count": f"{count:,} sentences", "lines": draft.report}
+    table = draft.table()
+    what = "pairs" if has_pairs(table) else "sentences"
+    return {"title": draft.title, "count": f"{table.num_rows:,} {what}", "lines": draft.report}
 
 
 def preview(draft: Draft) -> dict[str, Any]:
-    """The value of the preview: rows spread over the text; the label's column only when it has labels."""
+    """The value of the preview: rows spread over the text; a pair's second sentence and labels only when it has any."""
     table = draft.table()
     rows = table.take(spread(table.num_rows, SHOWN)).to_pylist()
-    labelled = any(row["label"] for row in rows)
+    shown = {"Sentence": "sentence", "Second sentence": SECOND, "Label": "label"}
+    there = {title: name for title, name in shown.items() if any(row.get(name) for row in rows)}
     return {
-        "headers": ["Line", "Sentence", *(["Label"] if labelled else [])],
-        "data": [
-            [f"{row['line']:,}", short(row["sentence"]), *([short(row["label"])] if labelled else [])]
-            for row in rows
-        ],
+        "headers": ["Line", *there],
+        "data": [[f"{row['line']:,}", *(short(row[name]) for name in there.values())] for row in rows],
     }
 
 

@@ -9,6 +9,7 @@ import gradio as gr
 from tsdae_core import launch, preflight
 from tsdae_core.config import PRESETS, TrainConfig, checked
 from tsdae_core.runs import Run, create_run, safe_name
+from tsdae_core.supervision import has_pairs
 from tsdae_core.ui import forms, watch
 from tsdae_core.ui.components import component
 from tsdae_core.ui.drafts import find_draft, first_found
@@ -115,7 +116,8 @@ def judge(
     """What the settings mean for this text: findings, whether a start makes sense, the fold's title."""
     draft = find_draft(shell.workspace, key)
     table = draft.table() if draft else None
-    text = {"title": draft.title, "count": f"{table.num_rows:,} sentences"} if draft else None
+    what = "pairs" if table is not None and has_pairs(table) else "sentences"
+    text = {"title": draft.title, "count": f"{table.num_rows:,} {what}"} if draft else None
     try:
         config = checked(values)
     except ValueError as error:
@@ -126,7 +128,12 @@ def judge(
     found = [(one.level, forms.plain(one.text)) for one in preflight.check(config, table)]
     off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
-        config, preset, draft.path, name=safe_name(name or ""), workspace=shell.workspace
+        config,
+        preset,
+        draft.path,
+        name=safe_name(name or ""),
+        workspace=shell.workspace,
+        pairs=what == "pairs",
     )
     shown = said([("info", off), *found] if off else found, text, command=command, off=off)
     return shown, gr.Button(interactive=not shown["off"]), fold
