@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.conftest import make_sentences, make_tokenizer
@@ -31,6 +32,35 @@ def test_a_cache_on_disk_is_mapped_and_equal_to_the_one_in_memory(tmp_path: Path
     assert isinstance(disk.ids, np.memmap)
     np.testing.assert_array_equal(memory.ids, disk.ids)
     assert memory.words(7) == disk.words(7)
+
+
+def test_a_cache_is_made_once_and_anew_when_a_text_the_length_or_an_interruption_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    sentences, made = make_sentences(50), []
+
+    def cache(texts: list[str], *, max_length: int = 32) -> list[int]:
+        column = pa.chunked_array([texts[:20], texts[20:]])
+        made.clear()
+        found = build_cache(
+            column,
+            make_tokenizer(),
+            max_length=max_length,
+            folder=tmp_path,
+            progress=lambda *at: made.append(at),
+        )
+        assert [found.whole(n) for n in range(50)] == [
+            build_cache(texts, make_tokenizer(), max_length=max_length).whole(n) for n in range(50)
+        ]
+        return made
+
+    assert cache(sentences) == [(50, 50)]
+    assert cache(sentences) == []
+    changed = [*sentences[:49], "two green apples"]
+    assert cache(changed) and cache(changed, max_length=8)
+    (tmp_path / "of.txt").unlink()
+    (tmp_path / "ids.i32").write_bytes(b"1234")
+    assert cache(changed) == [(50, 50)]
 
 
 def test_a_sentence_is_cut_at_max_length_with_its_special_tokens() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from tsdae_core.config import TrainConfig
 
@@ -56,9 +56,9 @@ def held_out_rows(count: int, config: TrainConfig) -> list[int]:
     return sorted(np.random.default_rng(config.seed).permutation(count)[:wanted].tolist())
 
 
-def split_corpus(sentences: Sequence[str], config: TrainConfig) -> tuple[list[str], list[str]]:
-    """Training and held-out sentences."""
+def split_corpus(sentences: pa.ChunkedArray, config: TrainConfig) -> tuple[pa.ChunkedArray, list[str]]:
+    """Training and held-out sentences. The former stay where Arrow keeps them: there may be millions."""
     rows = held_out_rows(len(sentences), config)
-    chosen = set(rows)
-    train = [text for place, text in enumerate(sentences) if place not in chosen]
-    return train, [sentences[place] for place in rows]
+    train = np.ones(len(sentences), dtype=bool)
+    train[rows] = False
+    return sentences.filter(pa.array(train)), sentences.take(pa.array(rows, pa.int64())).to_pylist()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
+import pyarrow as pa
 
 NO_SPACES = re.compile(
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -79,20 +83,21 @@ def special_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def build_cache(
-    sentences: Sequence[str],
+    sentences: Sequence[str] | pa.ChunkedArray,
     tokenizer: Any,
     *,
     max_length: int,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TokenCache:
-    """Tokenise every sentence once.
+    """Tokenise every sentence once, a part at a time: what is held in memory does not grow with the corpus.
 
     Args:
         sentences: the texts.
         tokenizer: a fast Hugging Face tokenizer.
         max_length: tokens kept per sentence, special tokens included.
-        folder: where the arrays are written and mapped from; None keeps them in memory.
+        folder: where the arrays are written and mapped from; None keeps them in memory. What an interrupted run
+            with the same texts, tokenizer and length left there is taken as it is.
         progress: called with sentences done and sentences in all.
 
     Raises:
@@ -103,30 +108,78 @@ def build_cache(
             "this checkpoint has only a slow tokenizer, which does not tell where words begin; choose another"
         )
     prefix, suffix = special_tokens(tokenizer)
-    room = max_length - len(prefix) - len(suffix)
-    lengths, all_ids, all_starts = [], [], []
-    for first in range(0, len(sentences), 2000):
-        part = list(sentences[first : first + 2000])
-        encoded = tokenizer(
-            part, add_special_tokens=False, truncation=True, max_length=max(1, room), verbose=False
-        )
-        for text, encoding in zip(part, encoded.encodings, strict=True):
-            lengths.append(len(encoding.ids))
-            all_ids.append(np.array(encoding.ids, dtype=np.int32))
-            all_starts.append(word_starts(text, encoding.word_ids, encoding.offsets))
-        if progress:
-            progress(min(first + 2000, len(sentences)), len(sentences))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ids = np.concatenate(all_ids) if all_ids else np.zeros(0, np.int32)
-    starts = np.concatenate(all_starts) if all_starts else np.zeros(0, bool)
-    if folder is not None:
+    room = max(1, max_length - len(prefix) - len(suffix))
+    if folder is None:
+        return TokenCache(*_tokenised(sentences, tokenizer, room, None, progress), prefix, suffix)
+    of = _fingerprint(sentences, tokenizer, room)
+    told = folder / "of.txt"
+    if not told.is_file() or told.read_text(encoding="utf-8") != of:
+        told.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, array in (("ids", ids), ("starts", starts), ("offsets", offsets)):
-            np.save(folder / f"{name}.npy", array)
-        ids, starts, offsets = (
-            np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "starts", "offsets")
-        )
-    return TokenCache(ids, starts, offsets, prefix, suffix)
+        _tokenised(sentences, tokenizer, room, folder, progress)
+        told.write_text(of, encoding="utf-8")  # last: arrays without it are an interrupted run's
+    return TokenCache(*(_mapped(folder / name, kind) for name, kind in _ARRAYS.items()), prefix, suffix)
+
+
+_ARRAYS: dict[str, Any] = {"ids.i32": np.int32, "starts.bool": np.bool_, "offsets.i64": np.int64}
+_PART = 2000
+"""Sentences that are tokenised at once."""
+
+
+def _tokenised(
+    sentences: Sequence[str] | pa.ChunkedArray,
+    tokenizer: Any,
+    room: int,
+    folder: Path | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[np.ndarray]:
+    """The three arrays of `_ARRAYS`, written to `folder` part by part if there is one."""
+    with ExitStack() as open_files:
+        files: list[BinaryIO] = [
+            open_files.enter_context(io.BytesIO() if folder is None else (folder / name).open("wb"))
+            for name in _ARRAYS
+        ]
+        end = 0
+        files[2].write(np.zeros(1, np.int64).tobytes())
+        for first in range(0, len(sentences), _PART):
+            part = _strings(sentences, first)
+            encoded = tokenizer(
+                part, add_special_tokens=False, truncation=True, max_length=room, verbose=False
+            )
+            ends = end + np.cumsum([len(encoding.ids) for encoding in encoded.encodings])
+            for text, encoding in zip(part, encoded.encodings, strict=True):
+                files[0].write(np.array(encoding.ids, np.int32).tobytes())
+                files[1].write(word_starts(text, encoding.word_ids, encoding.offsets).tobytes())
+            files[2].write(ends.astype(np.int64).tobytes())
+            end = int(ends[-1])
+            if progress:
+                progress(first + len(part), len(sentences))
+        if folder is not None:
+            return []
+        kinds = _ARRAYS.values()
+        return [
+            np.frombuffer(cast(io.BytesIO, file).getvalue(), kind)
+            for file, kind in zip(files, kinds, strict=True)
+        ]
+
+
+def _mapped(path: Path, kind: Any) -> np.ndarray:
+    """A file as an array that is read when it is needed (an empty file cannot be mapped)."""
+    return np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
+
+
+def _strings(sentences: Sequence[str] | pa.ChunkedArray, first: int) -> list[str]:
+    part = sentences[first : first + _PART]
+    return part.to_pylist() if isinstance(part, pa.ChunkedArray) else list(part)
+
+
+def _fingerprint(sentences: Sequence[str] | pa.ChunkedArray, tokenizer: Any, room: int) -> str:
+    """Of all that decides the arrays."""
+    digest = hashlib.blake2b(f"{room}\n{tokenizer.backend_tokenizer.to_str()}".encode(), digest_size=16)
+    for first in range(0, len(sentences), _PART):
+        for text in _strings(sentences, first):
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
 
 
 def word_starts(text: str, word_ids: Sequence[int | None], spans: Sequence[tuple[int, int]]) -> np.ndarray:

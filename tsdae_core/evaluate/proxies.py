@@ -117,7 +117,7 @@ def of_run(run: Run, which: str) -> Twins | Labelled:
     if which != "damaged":
         raise ValueError(f"a task from a run's text is one of damaged, halves, labels; got {which!r}")
     config = run.config()
-    held_out = split_corpus(texts, config)[1]
+    held_out = split_corpus(table["sentence"], config)[1]
     return damaged(
         held_out if len(held_out) >= 5 * FEWEST else texts,
         name=f"{run.name} damaged",
