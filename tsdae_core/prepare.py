@@ -61,6 +61,8 @@ def prepare(
     cache = build_cache(train_texts, model.tokenizer, max_length=model.facts.max_length, folder=folder)
     watched = build_cache(held_out_texts + shown, model.tokenizer, max_length=model.facts.max_length)
     taught, watched_taught = _taught(corpus, config, model, aside=aside)
+    del corpus, train_texts  # from here on what is read of them lies in the cache
+    pa.default_memory_pool().release_unused()
     if config.vocabulary == "corpus":
         partners = [one[1] for one in (taught, watched_taught) if one and one[1]]
         model.restrict(_needed([cache, watched, *partners], model))
