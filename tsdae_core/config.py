@@ -76,7 +76,7 @@ class TrainConfig(BaseModel):
     objective: str = setting(
         "tsdae",
         "Objective",
-        "The method that trains the encoder: TSDAE, or one that its paper compares it with (mlm, simcse, ct, supervised). Choosing one brings "
+        "The method that trains the encoder: TSDAE, or one that its paper compares it with (mlm, simcse, ct, bert_flow, supervised). Choosing one brings "
         "that method's own settings from the paper.",
         group="Model",
         choices=list(METHODS),

@@ -73,6 +73,20 @@ METHODS: dict[str, Method] = {
         (*_OF_THE_DECODER, *_OF_MLM, *_OF_SIMCSE),
         "nats per pair",
     ),
+    "bert_flow": Method(
+        "BERT-flow",
+        "arXiv 2011.05864",
+        "Leave the encoder as it is and train a flow above it that makes its vectors standard normal.",
+        {
+            "learning_rate": 1e-6,
+            "weight_decay": 0.01,
+            "pooling": "mean",
+            "batch_size": 32,
+            "epochs": 1.0,
+        },
+        (*_OF_THE_DECODER, *_OF_MLM, *_OF_SIMCSE, *_OF_CT, "anchor"),
+        "nats per number of the vector",
+    ),
     "supervised": Method(
         "Supervised (SBERT)",
         "arXiv 1908.10084",
@@ -87,7 +101,7 @@ METHODS: dict[str, Method] = {
             "epochs": 10.0,
             "early_stopping_patience": 5,
         },
-        (*_OF_THE_DECODER, *_OF_MLM, *_OF_CT),
+        (*_OF_THE_DECODER, *_OF_MLM, *_OF_CT, "anchor"),
         "per pair",
     ),
 }

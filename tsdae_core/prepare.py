@@ -15,7 +15,9 @@ from tsdae_core.batches import Batcher
 from tsdae_core.checkpoints import extra_of
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import choose_precision
+from tsdae_core.flow import Flow
 from tsdae_core.masters import Masters
+from tsdae_core.methods import METHODS
 from tsdae_core.model import TSDAE
 from tsdae_core.objectives import Taught, extra_weights, make_objective
 from tsdae_core.objectives.looks import Looks
@@ -48,7 +50,7 @@ def prepare(
     model = load(last.path) if last else _from_base(run, config, accelerator)
     if last and model.decodes:  # a new model was tested when it was made
         self_test(model)
-    if not model.family.mixed_precision:
+    if not model.family.mixed_precision or config.objective == "bert_flow":  # a flow is inverted: no rounding
         precision = "fp32"
     corpus = run.corpus()
     train_texts, held_out_texts = split_corpus(corpus["sentence"], config)
@@ -81,12 +83,14 @@ def prepare(
     model.to(device).train()
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     anchor = None
-    if config.anchor and not new_size(
-        config.base_model
-    ):  # a model made from nothing has nothing to hold on to
+    held = config.anchor and "anchor" not in METHODS[config.objective].ignores
+    if held and not new_size(config.base_model):  # a model made from nothing has nothing to hold on to
         kept = run.cache_dir / f"anchor-{accelerator.process_index}"
         anchor = Anchor(model, config, base_of(run), kept, sentences=len(cache), dtype=dtype)
     masters = Masters(model, dtype) if precision == "bf16" else None
+    moved = list(masters.by_name.values()) if masters else list(model.parameters())
+    if isinstance(model.extra, Flow):  # the encoder below it stays as it is
+        moved = [weight for weight in model.extra.parameters() if weight.requires_grad]
     return Steps(
         config=config,
         accelerator=accelerator,
@@ -95,7 +99,7 @@ def prepare(
         objective=objective,
         looks=looks,
         shown=shown,
-        optimizer=_optimizer(config, list(masters.by_name.values()) if masters else list(model.parameters())),
+        optimizer=_optimizer(config, moved),
         precision=precision,
         masters=masters,
         anchor=anchor,

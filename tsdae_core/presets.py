@@ -72,6 +72,10 @@ PRESETS: dict[str, Preset] = {
         "To compare: Contrastive Tension, two encoders, 7 negative pairs to 1; RMSprop from 1e-5 down to 2e-6, mean pooling.",
         {"objective": "ct", "base_model": "bert-base-uncased", "precision": "fp32"},
     ),
+    "BERT-flow (paper)": Preset(
+        "To compare: the encoder stays as it is, a flow above it is trained; one pass, batch 32, AdamW at 1e-6, mean pooling.",
+        {"objective": "bert_flow", "base_model": "bert-base-uncased", "precision": "fp32"},
+    ),
     "Your labels": Preset(
         "Supervised: from labels, scored pairs or pairs that belong together; 10 passes, batch 64, stops when the held-out loss no longer falls.",
         {"objective": "supervised"},

@@ -19,7 +19,9 @@ from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from tsdae_core import sources
+from tsdae_core.dense import add_layers
 from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence
+from tsdae_core.flow import Flow
 from tsdae_core.model import TSDAE, Facts
 from tsdae_core.model_card import model_card
 from tsdae_core.runs import new_folder, put_in_place
@@ -199,12 +201,16 @@ def save(model: TSDAE, folder: Path) -> None:
     """Write `folder/encoder` and `folder/decoder`; each is whole or absent, whatever interrupts the writing."""
     left_out = _shared(model)
     state = {name: value for name, value in model.whole_state().items() if name not in left_out}
-    state = {name: value for name, value in state.items() if not name.startswith("extra.")}
+    flow = model.extra if isinstance(model.extra, Flow) else None
+    if flow is None:
+        state = {name: value for name, value in state.items() if not name.startswith("extra.")}
     prefix = f"transformer.{model.transformer.base_model_prefix}."
     body = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     rest = {key: value for key, value in state.items() if not key.startswith(prefix)}
     encoder = new_folder(folder / "encoder")
     _write_encoder(model, encoder, body | model.spare)
+    if flow is not None:
+        add_layers(encoder, flow.layers())
     decoder = new_folder(folder / "decoder")
     save_file(_unshared(rest), decoder / "decoder.safetensors", metadata={"format": "pt"})
     (decoder / "tsdae.json").write_text(json.dumps(asdict(model.facts), indent=2), encoding="utf-8")
@@ -280,6 +286,8 @@ def load(folder: Path, *, device: str = "cpu") -> TSDAE:
     )
     tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
     model = TSDAE(transformer, tokenizer, facts)
+    if facts.objective == "bert_flow":
+        model.extra = Flow(model.hidden_size)
     prefix = f"transformer.{transformer.base_model_prefix}."
     body = load_file(encoder / "model.safetensors")
     own = set(transformer.base_model.state_dict())

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from tsdae_core import probes
 from tsdae_core.batches import Batch, Batcher
 from tsdae_core.config import TrainConfig
+from tsdae_core.flow import Flow
 from tsdae_core.model import TSDAE
 from tsdae_core.objectives.base import Objective
 
@@ -82,6 +84,11 @@ class Looks:
 @torch.inference_mode()
 def _vectors(model: TSDAE, seen: probes.HeldOut) -> dict[str, Any]:
     batches = [batch.to(model.device) for batch in seen.batches]
-    whole = torch.cat([model.encode(batch.target, batch.target_mask) for batch in batches])
-    damaged = torch.cat([model.encode(batch.noisy, batch.noisy_mask) for batch in batches])
+    whole = torch.cat([_flowed(model, model.encode(batch.target, batch.target_mask)) for batch in batches])
+    damaged = torch.cat([_flowed(model, model.encode(batch.noisy, batch.noisy_mask)) for batch in batches])
     return probes.vector_numbers(whole.float(), damaged.float()) | seen.same_label(whole)
+
+
+def _flowed(model: TSDAE, vectors: Tensor) -> Tensor:
+    """The vectors (B, H) as the exported encoder would give them."""
+    return model.extra(vectors.float())[0] if isinstance(model.extra, Flow) else vectors
