@@ -87,6 +87,21 @@ def test_a_map_started_from_another_stays_comparable_with_it() -> None:
     assert np.abs(warm - first).mean() < 0.5 * np.abs(mirrored - first).mean()
 
 
+def test_a_map_in_space_has_three_coordinates_and_a_name_of_its_own(run: Run) -> None:
+    vectors = blobs(120)
+    points, scores = neighbour_graph(vectors, 30)
+    deep = MapOptions(epochs=50, dimensions=3)
+    xyz = project(vectors, points, scores, options=deep)
+    assert xyz.shape == (120, 3)
+    assert np.abs(xyz).max() <= 1
+    assert xyz.std(0).min() > 0.05, "no dimension is idle"
+    assert faithfulness(xyz, points).shape == (120,)
+    assert middles(xyz, np.arange(120) % 3).shape == (3, 3)
+    assert pca(blobs(2), 3).shape == (2, 3)
+    jobs = [maps.map_job(run, ["done"], run.path.parent, options=one) for one in (MapOptions(), deep)]
+    assert jobs[0].name != jobs[1].name
+
+
 def test_turning_undoes_a_turn_and_a_mirror() -> None:
     xy = pca(blobs(60))
     angle = np.array([[0.6, -0.8], [0.8, 0.6]])

@@ -1,6 +1,6 @@
 """Groups of points on a map and what to call them: HDBSCAN on the picture, names from a group's own distinctive words.
 
-Legend: N points, W words.
+Legend: N points, W words, D dimensions of the map.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
 def clusters(xy: np.ndarray) -> np.ndarray:
-    """(N,) int16: each point's group on the map (N, 2), largest first, and -1 for points between the groups."""
+    """(N,) int16: each point's group on the map (N, D), largest first, and -1 for points between the groups."""
     from sklearn.cluster import HDBSCAN  # noqa: PLC0415 (slow to import, and most of the app works without)
 
     smallest = max(8, len(xy) // 100)
@@ -124,9 +124,24 @@ def _name(vocabulary: np.ndarray, weight: np.ndarray, words: int) -> str:
 
 
 def middles(xy: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Where each group's name stands: the point of the group that is nearest to its median, (groups, 2)."""
+    """Where each group's name stands: the point of the group that is nearest to its median, (groups, D)."""
     places = []
     for number in range(int(groups.max()) + 1 if len(groups) else 0):
         own = xy[groups == number]
         places.append(own[np.abs(own - np.median(own, axis=0)).sum(1).argmin()])
-    return np.array(places, dtype=np.float32).reshape(-1, 2)
+    return np.array(places, dtype=np.float32).reshape(-1, xy.shape[1])
+
+
+def named(texts: Sequence[str], xy: np.ndarray, groups: np.ndarray) -> list[dict[str, Any]]:
+    """The groups' names and where they stand: dicts of text, x, y and, in space, z; largest group first.
+
+    Args:
+        texts: N sentences.
+        xy: (N, D).
+        groups: (N,) `clusters`'.
+    """
+    places = middles(xy, groups).tolist()
+    return [
+        {"text": text} | dict(zip("xyz", place, strict=False))
+        for text, place in zip(names(texts, groups), places, strict=True)
+    ]

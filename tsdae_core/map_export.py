@@ -135,7 +135,7 @@ def caption(sheet: Sheet, layer: Layer) -> str:
 
 
 def to_csv(sheet: Sheet) -> str:
-    """A row per sentence: text, label, line, and for each layer x, y, group and further columns.
+    """A row per sentence: text, label, line, and for each layer x, y (and z), group and further columns.
 
     A leading = + - @ would be run as a formula by a spreadsheet; such a cell begins with an apostrophe.
     """
@@ -144,7 +144,12 @@ def to_csv(sheet: Sheet) -> str:
     columns += [[_cell(label) for label in sheet.labels], [str(line) for line in sheet.lines]]
     for layer in sheet.layers:
         mark = f"_{layer.title.lower().replace(' ', '_')}" if several else ""
-        header += [f"x{mark}", f"y{mark}", f"group{mark}", *(f"{name}{mark}" for name in layer.more)]
+        axes = "xyz"[: layer.xy.shape[1]]
+        header += [
+            *(f"{axis}{mark}" for axis in axes),
+            f"group{mark}",
+            *(f"{name}{mark}" for name in layer.more),
+        ]
         columns += [[f"{value:.5f}" for value in axis] for axis in layer.xy.T.tolist()]
         columns.append([_cell(name) for name in group_names(layer)])
         columns += [[f"{value:.4f}" for value in column.tolist()] for column in layer.more.values()]

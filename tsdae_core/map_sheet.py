@@ -1,6 +1,6 @@
 """What a saved map holds: the drawn sentences and where each encoder puts them; from a finished job, or computed at once.
 
-Legend: N points, k neighbours.
+Legend: N points, k neighbours, D dimensions of the map.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsdae_core import explore, maps
-from tsdae_core.map_clusters import clusters, counted, middles, names, names_of
+from tsdae_core.map_clusters import clusters, counted, named, names_of
 from tsdae_core.map_layers import kept
 from tsdae_core.map_layout import MapOptions, faithfulness, project
 from tsdae_core.map_systems import encoder_words
@@ -34,9 +34,9 @@ class Layer:
 
     Attributes:
         title: the encoder as people name it.
-        xy: (N, 2) in [-1, 1].
+        xy: (N, D) in [-1, 1]; pictures and pages are drawn of the first two.
         groups: (N,) group of each point, -1 for none.
-        names: the groups' names: dicts of text, x, y; largest group first.
+        names: the groups' names: dicts of text, x, y and, in space, z; largest group first.
         near: (N, k) each point's true nearest others, by number; k may be 0.
         faithful: share of near points that are true neighbours, or None.
         more: further columns (N,) by name: "trust", "change", and those of `map_layers` that were asked for.
@@ -132,9 +132,15 @@ def draw(
     points, scores = neighbour_graph(vectors, GRAPH, progress=lambda *far: told("Nearest neighbours", *far))
     xy = project(vectors, points, scores, options=options, on_epoch=lambda *far: told("UMAP, epoch", *far))
     groups, trust = clusters(xy), faithfulness(xy, points)
-    named = zip(names(sentences, groups), middles(xy, groups).tolist(), strict=True)
-    called = [{"text": text, "x": x, "y": y} for text, (x, y) in named]
-    layer = Layer(system, xy, groups, called, points[:, :NEAREST], float(trust.mean()), {"trust": trust})
+    layer = Layer(
+        system,
+        xy,
+        groups,
+        named(sentences, xy, groups),
+        points[:, :NEAREST],
+        float(trust.mean()),
+        {"trust": trust},
+    )
     return Sheet(title, sentences, labels, lines, table.num_rows, [layer])
 
 

@@ -1,10 +1,9 @@
-"""The map of a corpus as a job: one encoder after the other, in layouts that can be compared; computed once and kept.
+"""The maps of a run as folders below its cache: which there are, what they hold, and how one is started.
 
-`python -m tsdae_core.maps JOB` works in a folder below the run's cache. The folder's name is a fingerprint of encoders,
-corpus and parameters. Everything is written as soon as it is known: a PCA picture of each encoder first, then the graphs
-of true neighbours, then UMAP, where each encoder's points start from where the one before left them.
+Only this module knows the file names in a map's folder. The folder's name is a fingerprint of encoders, corpus and
+parameters, but for the live map's. `map_work` computes a map in a process of its own, `map_live` one that follows a training.
 
-Legend: N points, k neighbours.
+Legend: N points, k neighbours, D dimensions of the map.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import hashlib
 import os
 import shutil
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,27 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tsdae_core import explore, launch
-from tsdae_core.map_clusters import clusters, middles, names
-from tsdae_core.map_layout import (
-    MapOptions,
-    Told,
-    faithfulness,
-    neighbour_change,
-    pca,
-    project,
-    turned,
-)
-from tsdae_core.map_systems import encoder_words
+from tsdae_core.map_layout import MapOptions
 from tsdae_core.runs import Job, Run, read_json, write_json
-from tsdae_core.vectors import graph, graph_files
 
 MOST_POINTS = 50_000
-COLLAPSED = 0.9999
-"""Cosine above which two sentences count as the same; when all are, the picture means nothing."""
-
 DEFAULTS = MapOptions()
 FEWEST = 3
 """Sentences that make a map."""
+
+FLAT, DEEP, LIVE = VIEWS = ("flat", "deep", "live")
+"""Kinds of maps: in the plane, in space, and the one that follows a training."""
+
+LIVE_NAME = "live"
+AXES = "xyz"
 
 
 @dataclass(frozen=True)
@@ -53,14 +43,15 @@ class Map:
 
     Attributes:
         rows: (N,) which sentence of the corpus each point is.
-        xy: (N, 2) float32 in [-1, 1].
+        xy: (N, D) float32 in [-1, 1].
         kind: "pca" while UMAP still runs, then "umap".
         total: sentences in the corpus; more than N when the map shows a sample.
         faithful: share of each point's 15 true nearest that are among its 15 nearest on the map, averaged; None before
             UMAP ends.
         more: (N,) float32 columns by name, as far as they are known: "trust" is `faithful` of each point, "cluster" its
             group (-1: none), "change" how many of its ten nearest are others than by the first encoder (0 to 1).
-        names: what the groups are called and where the names stand: dicts of text, x, y; largest group first.
+        names: what the groups are called and where the names stand: dicts of text, x, y and, in space, z; largest
+            group first.
     """
 
     rows: np.ndarray
@@ -76,18 +67,32 @@ def map_job(run: Run, systems: Sequence[str], workspace: Path, *, options: MapOp
     """The job of this map, whether it ran already or not. Raises `ValueError` for an unknown system."""
     encoders = [explore.fingerprint(system, workspace) for system in systems]
     corpus = run.corpus_path.stat()
-    facts = (encoders, corpus.st_size, corpus.st_mtime_ns, sorted(asdict(options).items()))
+    deciding = asdict(options)
+    for later in ("dimensions", "rate"):  # maps keep the names that they had before there was a choice
+        if deciding[later] == getattr(DEFAULTS, later):
+            del deciding[later]
+    facts = (encoders, corpus.st_size, corpus.st_mtime_ns, sorted(deciding.items()))
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:20]
     return Job(_folder(run) / key)
 
 
-def map_jobs(run: Run) -> list[Job]:
-    """All maps of this run that were ever started, newest first."""
+def map_jobs(run: Run, view: str = "") -> list[Job]:
+    """All maps of this run that were ever started, or those of one of `VIEWS`, newest first."""
     found = [path.parent for path in _folder(run).glob("*/map.json")]
-    return [
-        Job(path)
-        for path in sorted(found, key=lambda path: (path / "map.json").stat().st_mtime, reverse=True)
-    ]
+    newest = sorted(found, key=lambda path: (path / "map.json").stat().st_mtime, reverse=True)
+    return [Job(path) for path in newest if not view or view_of(Job(path)) == view]
+
+
+def view_of(job: Job) -> str:
+    """One of `VIEWS`."""
+    if job.name == LIVE_NAME:
+        return LIVE
+    return DEEP if read_json(job.path / "map.json").get("options", {}).get("dimensions") == 3 else FLAT
+
+
+def live_job(run: Run) -> Job:
+    """The map that follows the run's training, whether it was ever begun or not."""
+    return Job(_folder(run) / LIVE_NAME)
 
 
 def _folder(run: Run) -> Path:
@@ -112,6 +117,15 @@ def start_map(run: Run, systems: Sequence[str], workspace: Path, *, options: Map
     count = pq.read_metadata(run.corpus_path).num_rows
     if count < FEWEST:
         raise ValueError(f"a map needs at least three sentences, and this corpus has {count}")
+    describe(job, run, systems, workspace, options=options)
+    launch.start_process(job, [sys.executable, "-m", "tsdae_core.map_work", str(job.path.resolve())])
+    return job
+
+
+def describe(
+    job: Job, run: Run, systems: Sequence[str], workspace: Path, *, options: MapOptions = DEFAULTS
+) -> None:
+    """Write down what the map is of; what computes it reads that."""
     job.path.mkdir(parents=True, exist_ok=True)
     facts = {
         "run": str(run.path.resolve()),
@@ -120,8 +134,12 @@ def start_map(run: Run, systems: Sequence[str], workspace: Path, *, options: Map
         "options": asdict(options),
     }
     write_json(job.path / "map.json", facts)
-    launch.start_process(job, [sys.executable, "-m", "tsdae_core.maps", str(job.path.resolve())])
-    return job
+
+
+def description(job: Job) -> tuple[Run, Path, MapOptions]:
+    """The run that the map is of, the folder of all runs, and the parameters."""
+    said = read_json(job.path / "map.json")
+    return Run(Path(said["run"])), Path(said["workspace"]), MapOptions(**said["options"])
 
 
 def systems_of(job: Job) -> list[str]:
@@ -131,7 +149,7 @@ def systems_of(job: Job) -> list[str]:
 
 def kind_of(job: Job, place: int = 0) -> str:
     """What is drawn of the encoder at `place` so far: "umap", "pca" or ""."""
-    return next((kind for kind in ("umap", "pca") if _points_path(job, kind, place).is_file()), "")
+    return next((kind for kind in ("umap", "pca") if points_path(job, kind, place).is_file()), "")
 
 
 def facts_of(job: Job) -> dict[str, Any]:
@@ -139,14 +157,19 @@ def facts_of(job: Job) -> dict[str, Any]:
     return read_json(job.path / "facts.json")
 
 
+def add_facts(job: Job, **facts: Any) -> None:
+    """Add to `facts_of`; only what computes the map may."""
+    write_json(job.path / "facts.json", facts_of(job) | facts)
+
+
 def read_map(job: Job, place: int = 0) -> Map | None:
     """The map of the encoder at `place` so far: the UMAP one, else the PCA one, else None."""
     kind = kind_of(job, place)
     if not kind:
         return None
-    table, facts = pq.read_table(_points_path(job, kind, place)), facts_of(job)
+    table, facts = pq.read_table(points_path(job, kind, place)), facts_of(job)
     columns = {name: table[name].to_numpy() for name in table.column_names}
-    xy = np.stack([columns.pop("x"), columns.pop("y")], axis=1).astype(np.float32)
+    xy = np.stack([columns.pop(axis) for axis in AXES if axis in columns], axis=1).astype(np.float32)
     rows = columns.pop("row")
     if (job.path / "change.npy").is_file():
         columns["change"] = np.load(job.path / "change.npy")
@@ -158,98 +181,32 @@ def read_map(job: Job, place: int = 0) -> Map | None:
 
 def has_graph(job: Job, place: int = 0) -> bool:
     """Whether the true neighbours by the encoder at `place` are known."""
-    return all(_graph_path(job, part, place).is_file() for part in ("points", "scores"))
+    return all(graph_path(job, part, place).is_file() for part in ("points", "scores"))
 
 
 def read_graph(job: Job, place: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
     """Each point's true nearest others: points (N, k) by number on the map, and cosines (N, k); None before it is known."""
     if not has_graph(job, place):
         return None
-    points, scores = (np.load(_graph_path(job, part, place), mmap_mode="r") for part in ("points", "scores"))
+    points, scores = (np.load(graph_path(job, part, place), mmap_mode="r") for part in ("points", "scores"))
     return points, scores
 
 
-def _points_path(job: Job, kind: str, place: int) -> Path:
+def points_path(job: Job, kind: str, place: int) -> Path:
+    """Parquet: row, x, y and z of each point, and what else is known of it."""
     return job.path / f"{kind}-{place}.parquet"
 
 
-def _graph_path(job: Job, part: str, place: int) -> Path:
+def graph_path(job: Job, part: str, place: int) -> Path:
+    """Of `read_graph`: "points" or "scores"."""
     return job.path / f"graph-{part}-{place}.npy"
 
 
-def compute(job: Job) -> None:
-    """Everything from vectors to the map, telling how far it is."""
-    said = read_json(job.path / "map.json")
-    run, workspace, options = Run(Path(said["run"])), Path(said["workspace"]), MapOptions(**said["options"])
-    systems = systems_of(job)
-    texts = run.corpus()["sentence"].to_pylist()
-    rows = sample(len(texts), options.seed)
-    write_json(job.path / "facts.json", {"total": len(texts), "points": len(rows)})
-    drawn = [texts[row] for row in rows]
-    encoders: list[explore.Encoder] = []
-    vectors: list[np.ndarray] = []
-    first = np.zeros((len(rows), 2), np.float32)
-    for place, system in enumerate(systems):
-        job.write_status(state="running", phase=f"Loading {encoder_words(system)}", step=0, total=0)
-        encoders.append(explore.load_encoder(system, workspace))
-        tell = _teller(job, f"Embedding with {encoder_words(system)}")
-        vectors.append(_vectors(encoders[place], texts, drawn, rows=rows, cache_dir=run.cache_dir, tell=tell))
-        job.write_status(phase=f"First picture with {encoder_words(system)}", step=0, total=0)
-        flat = pca(vectors[place])
-        _write(job, "pca", place, rows=rows, xy=turned(flat, first) if place else flat)
-        first = first if place else flat
-    graphs = []
-    for place, system in enumerate(systems):
-        tell = _teller(job, f"Nearest neighbours by {encoder_words(system)}")
-        graphs.append(graph(encoders[place], drawn, run.cache_dir, vectors=vectors[place], progress=tell))
-        files = graph_files(encoders[place].fingerprint, drawn, run.cache_dir)
-        for part, file in zip(("points", "scores"), files, strict=True):
-            _link(file, _graph_path(job, part, place))
-    if len(graphs) > 1:
-        save_array(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
-    xy: np.ndarray | None = None
-    for place, (system, (points, scores)) in enumerate(zip(systems, graphs, strict=True)):
-        job.write_status(phase=f"Preparing UMAP of {encoder_words(system)}", step=0, total=0)
-        tell = _teller(job, f"UMAP of {encoder_words(system)}, epoch")
-        xy = project(vectors[place], points, scores, options=options, init=xy, on_epoch=tell)
-        job.write_status(phase=f"Naming the groups of {encoder_words(system)}", step=0, total=0)
-        trust, groups = faithfulness(xy, points), clusters(xy)
-        named = zip(names(drawn, groups), middles(xy, groups).tolist(), strict=True)
-        facts = {
-            f"faithful-{place}": float(trust.mean()),
-            f"collapsed-{place}": bool(scores.min() > COLLAPSED),
-            f"names-{place}": [{"text": text, "x": x, "y": y} for text, (x, y) in named],
-        }
-        write_json(job.path / "facts.json", facts_of(job) | facts)
-        _write(job, "umap", place, rows=rows, xy=xy, trust=trust, cluster=groups.astype(np.float32))
-    job.write_status(state="finished", phase="Map drawn", step=0, total=0)
-
-
-def sample(count: int, seed: int) -> np.ndarray:
-    """Which of `count` sentences are drawn, ascending: all, or as many as a page draws smoothly, by chance."""
-    if count <= MOST_POINTS:
+def sample(count: int, seed: int, most: int = MOST_POINTS) -> np.ndarray:
+    """Which of `count` sentences are drawn, ascending: all, or `most`, which a page draws smoothly, by chance."""
+    if count <= most:
         return np.arange(count)
-    return np.sort(np.random.default_rng(seed).choice(count, MOST_POINTS, replace=False))
-
-
-def _vectors(
-    encoder: explore.Encoder,
-    texts: list[str],
-    drawn: list[str],
-    *,
-    rows: np.ndarray,
-    cache_dir: Path,
-    tell: Told,
-) -> np.ndarray:
-    """(N, H) of the drawn sentences: cut from the whole corpus's when these are kept, so that nothing is embedded twice."""
-    everything = explore.embedded(encoder, texts, cache_dir) if len(drawn) < len(texts) else None
-    if everything is not None:
-        return np.asarray(everything[rows])
-    return np.asarray(explore.embed(encoder, drawn, cache_dir, progress=tell))
-
-
-def _teller(job: Job, phase: str) -> Told:
-    return lambda done, total: job.write_status(phase=phase, step=done, total=total)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
@@ -259,7 +216,7 @@ def save_array(path: Path, array: np.ndarray) -> None:
     temporary.replace(path)
 
 
-def _link(file: Path, target: Path) -> None:
+def link(file: Path, target: Path) -> None:
     """One file under two names, or a copy where the disk has no such links."""
     target.unlink(missing_ok=True)
     try:
@@ -268,25 +225,11 @@ def _link(file: Path, target: Path) -> None:
         shutil.copyfile(file, target)
 
 
-def _write(job: Job, kind: str, place: int, *, rows: np.ndarray, xy: np.ndarray, **more: np.ndarray) -> None:
+def write_points(
+    job: Job, kind: str, place: int, *, rows: np.ndarray, xy: np.ndarray, **more: np.ndarray
+) -> None:
+    """Where the encoder at `place` puts the points: rows (N,), xy (N, D), further columns (N,); readers see all or nothing."""
     temporary = job.path / f".{kind}-{place}.parquet"
-    pq.write_table(pa.table({"row": rows, "x": xy[:, 0], "y": xy[:, 1], **more}), temporary)
-    temporary.replace(_points_path(job, kind, place))
-
-
-def main(path: Path) -> int:
-    """Compute the map in `path`; record a failure in its status. Returns the exit code."""
-    job = Job(path)
-    try:
-        compute(job)
-        return 0
-    except BaseException as error:
-        traceback.print_exc()
-        if job.path.is_dir():
-            text = (str(error).strip() or type(error).__name__).splitlines()[0]
-            job.write_status(state="failed", phase="Failed", error=text)
-        return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    axes = dict(zip(AXES, xy.T, strict=False))
+    pq.write_table(pa.table({"row": rows, **axes, **more}), temporary)
+    temporary.replace(points_path(job, kind, place))

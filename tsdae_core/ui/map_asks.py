@@ -116,9 +116,9 @@ def _placed(
             index.encoder.encode([text])[0],
             index.encoder.encode([_phrase(one) for one in phrases]),
         )
-        x, y = (float(end @ vector) for end in ends)
+        where = tuple(float(end @ vector) for end in ends)
     else:
-        x, y = placed(points, similar[points], found.xy)
+        where = placed(points, similar[points], found.xy)
     near = [
         {
             "point": int(point),
@@ -128,7 +128,8 @@ def _placed(
         }
         for point in points
     ]
-    return {"sentence": text, "x": x, "y": y, "near": near, "similar": packed(similar)}
+    place_of = dict(zip(maps.AXES, where, strict=False))
+    return {"sentence": text, "near": near, "similar": packed(similar)} | place_of
 
 
 def _layer(workspace: Path, run: Run, job: Job, kind: str, place: int, packed: Pack) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
     """The server functions; from JavaScript `await server.card(run, map, place, point)`."""
 
     def state(asked: list[Any]) -> Any:
-        return _safely(lambda run: state_of(workspace, run), workspace, asked)
+        return _safely(lambda run, view="flat": state_of(workspace, run, str(view)), workspace, asked)
 
     def columns(asked: list[Any]) -> Any:
         return _safely(_columns, workspace, asked)
@@ -116,12 +116,8 @@ def _layout(run: Run, key: Any, place: int) -> dict[str, Any]:
     if found is None:
         raise ValueError("this map has no picture yet")
     more = {name: packed(column) for name, column in found.more.items()}
-    return {
-        "kind": found.kind,
-        "x": packed(found.xy[:, 0]),
-        "y": packed(found.xy[:, 1]),
-        "names": found.names,
-    } | more
+    axes = {axis: packed(column) for axis, column in zip(maps.AXES, found.xy.T, strict=False)}
+    return {"kind": found.kind, "names": found.names} | axes | more
 
 
 def _names(run: Run, key: Any, place: int, ignore: str) -> dict[str, Any]:
@@ -184,6 +180,8 @@ def _saved(
     if kind not in FILES:
         raise ValueError(f"a map is saved as {', '.join(FILES)}; got {kind!r}")
     sheet = sheet_of(run, find_map(run, key))
+    if kind != "csv" and sheet.layers[0].xy.shape[1] > 2:
+        raise ValueError("a map in space is saved as a table (CSV); the camera above it takes its picture")
     if str(ignore).strip():
         sheet = renamed(sheet, str(ignore)[:LONGEST])
     if kind in ("png", "svg"):

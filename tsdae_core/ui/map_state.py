@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tsdae_core.map_layout import MapOptions
 from tsdae_core.map_systems import film_systems
 from tsdae_core.runs import ACTIVE, Job, Run
 from tsdae_core.ui.rebuild_models import can_rebuild, has_model
@@ -17,12 +18,15 @@ def systems_of_run(run: Run) -> dict[str, str]:
     return base | {"trained": run.name} if has_model(run) else base
 
 
-def job_of(workspace: Path, run: Run) -> Job:
-    """The map of the run as it is now."""
+def job_of(workspace: Path, run: Run, view: str = "flat") -> Job:
+    """The map of the run as it is now, in one of `maps.VIEWS`."""
     heavy()
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
-    return maps.map_job(run, list(systems_of_run(run).values()), workspace)
+    if view == maps.LIVE:
+        return maps.live_job(run)
+    options = MapOptions(dimensions=3 if view == maps.DEEP else 2)
+    return maps.map_job(run, list(systems_of_run(run).values()), workspace, options=options)
 
 
 def film_of(workspace: Path, run: Run) -> Job | None:
@@ -34,17 +38,23 @@ def film_of(workspace: Path, run: Run) -> Job | None:
     return maps.map_job(run, systems, workspace) if has_model(run) and len(systems) > 2 else None
 
 
-def state_of(workspace: Path, run: Run) -> dict[str, Any]:
-    """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture."""
+def state_of(workspace: Path, run: Run, view: str = "flat") -> dict[str, Any]:
+    """How far the map is, and which map can be shown: the newest, or an older one until the newest has a picture.
+
+    Args:
+        view: one of `maps.VIEWS`.
+    """
     heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
-    job, film = job_of(workspace, run), film_of(workspace, run)
+    if view not in maps.VIEWS:
+        raise ValueError(f"the view must be one of {', '.join(maps.VIEWS)}; got {view!r}")
+    job, film = job_of(workspace, run, view), film_of(workspace, run) if view == maps.FLAT else None
     filmed = film is not None and film.state == "finished"
     working = film is not None and film.state in (*ACTIVE, "failed", "crashed")
     said = film.status() if film is not None and working else job.status()
     first = [film, job] if film is not None and filmed else [job]
-    drawn = [one for one in [*first, *maps.map_jobs(run)] if maps.kind_of(one)]
+    drawn = [one for one in [*first, *maps.map_jobs(run, view)] if maps.kind_of(one)]
     shown = drawn[0] if drawn else job
     facts = maps.facts_of(shown)
     layouts = [
@@ -56,6 +66,7 @@ def state_of(workspace: Path, run: Run) -> dict[str, Any]:
         }
         for place, system in enumerate(maps.systems_of(shown))
     ]
+    live = maps.live_job(run)
     return {key: said.get(key) for key in ("state", "phase", "step", "total", "error")} | {
         "map": shown.name if drawn else "",
         "stale": bool(drawn) and shown.name not in [one.name for one in first],
@@ -65,6 +76,8 @@ def state_of(workspace: Path, run: Run) -> dict[str, Any]:
         "trained": has_model(run),
         "decoder": can_rebuild(run),
         "first": run.checkpoints()[0].step if can_rebuild(run) and len(run.checkpoints()) > 1 else 0,
+        "training": run.state in ACTIVE,
+        "live": {"state": live.state, "frames": len(maps.systems_of(live))},
         "film": "done" if filmed else "possible" if film is not None else "",
     }
 
@@ -82,6 +95,7 @@ def _frame(system: str) -> dict[str, str]:
 
 
 def find_map(run: Run, key: Any) -> Job:
+    """The run's map of that name. Raises `ValueError` when there is none."""
     heavy()
     from tsdae_core import maps  # noqa: PLC0415
 
