@@ -17,6 +17,7 @@ from tsdae_core import blind, explore
 from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
 from tsdae_core.ui.blind import feeds
+from tsdae_core.ui.own_text import read_own
 
 
 @pytest.fixture
@@ -78,10 +79,10 @@ def test_a_later_verdict_replaces_the_earlier_and_each_pair_has_its_own(run: Run
         blind.judge(run, before="a", after="b", row=3, sentence="s", choice="left")
 
 
-def called(run: Run, function: str, *given: Any, read_only: bool = False) -> Any:
+def called(run: Run, function: str, *given: Any, read_only: bool = False, text: str = "") -> Any:
     act = {one.__name__: one for one in feeds(run.path.parent, read_only)}[function]
     deadline = time.monotonic() + 60
-    while "phase" in (got := act([run.name, *given] if given else run.name)):
+    while "phase" in (got := act([run.name, text, *given])):
         assert time.monotonic() < deadline
     return got
 
@@ -107,3 +108,19 @@ def test_a_read_only_page_takes_no_verdict(run: Run) -> None:
     question = called(run, "question", "me", read_only=True)
     assert "read-only" in called(run, "verdict", "me", question["row"], "left", read_only=True)["error"]
     assert called(run, "question", "me")["all"] == 0
+
+
+def test_verdicts_on_another_file_stand_apart_and_come_back_with_the_same_sentences(
+    run: Run, tmp_path: Path
+) -> None:
+    workspace = run.path.parent
+    file = tmp_path / "other.txt"
+    file.write_text("\n".join(make_sentences(60, seed=5)))
+    first, again = (read_own(workspace, file).key for _ in range(2))
+    question = called(run, "question", "me", text=first)
+    assert question["sentence"] in file.read_text().splitlines()
+    called(run, "verdict", "me", question["row"], "left", text=first)
+    assert called(run, "question", "me", text=again)["mine"] == 1, "uploaded again, it is the same text"
+    assert called(run, "question", "me")["mine"] == 0, "the run's own text has verdicts of its own"
+    [row] = called(run, "verdicts", text=again)["rows"]
+    assert row[0] == question["sentence"] and row[-1].startswith("other.txt#")

@@ -26,14 +26,14 @@ def test_cancelled_work_ends_with_one_sentence_and_can_be_asked_for_again(tmp_pa
     mine = shared(("print", run.corpus_path, 1), endless, "Loading the encoder")
     theirs = shared(("print", other.corpus_path, 1), endless, "Loading the encoder")
     assert shared(("print", run.corpus_path, 1), endless, "Loading the encoder") is mine
-    cancel(run)
+    cancel(run.corpus_path)
     with pytest.raises(Cancelled, match="begins anew"):
         mine.result()
     assert not theirs.finished.is_set(), "another run's work goes on"
     again = shared(("print", run.corpus_path, 1), lambda tell: "vectors", "Loading the encoder")
     assert again is not mine
     assert again.result() == "vectors"
-    cancel(other)
+    cancel(other.corpus_path)
     with pytest.raises(Cancelled):
         theirs.result()
 
@@ -42,5 +42,5 @@ def test_work_that_is_done_is_not_undone_by_a_cancel(tmp_path: Path) -> None:
     run = Run(tmp_path / "mine")
     done = shared(("print", run.corpus_path, 2), lambda tell: "vectors", "Loading the encoder")
     assert done.result() == "vectors"
-    cancel(run)
+    cancel(run.corpus_path)
     assert shared(("print", run.corpus_path, 2), endless, "Loading the encoder").result() == "vectors"

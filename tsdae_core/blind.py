@@ -81,28 +81,40 @@ def _path(run: Run) -> Path:
     return run.path / "verdicts.jsonl"
 
 
-def verdicts(run: Run, before: str, after: str) -> list[dict[str, Any]]:
-    """What was said of these two systems, oldest first; a later verdict on the same sentence by the same judge replaces the earlier."""
+def verdicts(run: Run, before: str, after: str, *, text: str = "") -> list[dict[str, Any]]:
+    """What was said of these two systems on the sentences of a text ("" is the run's own), oldest first.
+
+    A later verdict on the same sentence by the same judge replaces the earlier.
+    """
     rows, _ = read_lines(_path(run), 0)
     kept: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in rows:
-        if (row.get("before"), row.get("after")) == (before, after):
+        if (row.get("before"), row.get("after"), row.get("text", "")) == (before, after, text):
             kept.pop((row.get("judge"), row.get("row")), None)
             kept[row.get("judge"), row.get("row")] = row
     return list(kept.values())
 
 
 def judge(
-    run: Run, *, before: str, after: str, row: int, sentence: str, choice: str, judge: str = ""
+    run: Run,
+    *,
+    before: str,
+    after: str,
+    row: int,
+    sentence: str,
+    choice: str,
+    judge: str = "",
+    text: str = "",
 ) -> None:
     """Add a verdict.
 
     Args:
         before, after: the two systems, with their fingerprints where they may change.
-        row: which sentence of the corpus.
+        row: which sentence of the text.
         sentence: the sentence itself, for who reads the file.
         choice: one of `CHOICES`.
         judge: who said so.
+        text: names the text when it is not the run's own.
 
     Raises:
         ValueError: for another choice.
@@ -117,6 +129,8 @@ def judge(
         "choice": choice,
         "judge": judge,
     }
+    if text:
+        said["text"] = text
     append_line(_path(run), said | {"time": round(time.time())})
 
 

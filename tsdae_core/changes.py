@@ -48,6 +48,11 @@ class Changes:
         """The rows that changed most: least shared neighbours first, then least overlap of ranks, then in order."""
         return np.lexsort((np.arange(len(self.jaccard)), self.overlap, self.jaccard))[:count].tolist()
 
+    def part(self, rows: np.ndarray) -> Changes:
+        """The same of some sentences only; neighbours keep their rows in the whole."""
+        cosines = self.cosines[0][rows], self.cosines[1][rows]
+        return Changes(self.before[rows], self.after[rows], self.jaccard[rows], self.overlap[rows], cosines)
+
     def of(self, row: int) -> dict[str, list[dict[str, Any]]]:
         """One sentence's neighbours: kept, gained and lost, as dicts of row and the places before and after (or None)."""
         before = {int(other): place for place, other in enumerate(self.before[row], 1)}

@@ -117,14 +117,14 @@ def open_index(
         corpus: columns sentence and label.
         workspace: the folder of all runs.
         cache_dir: where the vectors are kept; None keeps none.
-        progress: of embedding the corpus; never called when the vectors are there.
+        progress: of embedding the corpus, or of reading its words; never called when the vectors are there.
 
     Raises:
         ValueError: for an unknown system.
     """
     texts, labels = corpus["sentence"].to_pylist(), [label or "" for label in corpus["label"].to_pylist()]
     if system == WORDS:
-        return WordIndex(texts, labels, BM25(texts))
+        return WordIndex(texts, labels, BM25(texts, progress))
     encoder = load_encoder(system, workspace)
     if cache_dir:
         vectors = embed(encoder, texts, cache_dir, progress=progress)

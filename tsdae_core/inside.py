@@ -6,6 +6,7 @@ Legend: B sentences, H hidden size.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -229,6 +230,11 @@ def many(
             )
         told(min(first + batch_size, len(places)), len(places))
     return sorted(rows, key=lambda row: (row["chrf"], -row["loss"]))
+
+
+def drawn(total: int, count: int) -> list[int]:
+    """Places of `count` sentences of `total`, always the same ones, drawn by chance; in order, and all when there are no more."""
+    return sorted(random.Random(0).sample(range(total), count)) if count < total else list(range(total))
 
 
 @torch.inference_mode()

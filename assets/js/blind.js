@@ -1,5 +1,5 @@
 /* The blind test: which of two lists of neighbours fits a sentence better. Which encoder made which is known to the server only.
-   props.value is {run}. Server functions: question, verdict, verdicts. Keys: arrow left, arrow right, arrow down for "the same".
+   props.value is {run, in}; `in` is the key of the text. Server functions: question, verdict, verdicts. Keys: arrow left, arrow right, arrow down for "the same".
    Needs dom. */
 
 const KEY = "tsdae-judge";
@@ -7,6 +7,7 @@ const frame = make("section", "blind");
 frame.tabIndex = -1;
 element.replaceChildren(frame);
 let run = "";
+let text = ""; // the key of the text, "" for the run's own
 let ticket = 0;
 let row = null;
 
@@ -32,7 +33,7 @@ async function ask(act, ...more) {
   for (;;) {
     if (mine !== ticket || !element.isConnected) return;
     if (element.offsetParent && !document.hidden) {
-      const got = await server[act](run, judge, ...more).catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
+      const got = await server[act](run, text, judge, ...more).catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
       if (mine !== ticket) return;
       if (got.error !== undefined) return say(got.error, true);
       if (got.phase === undefined) return draw(got);
@@ -76,7 +77,7 @@ function choose(choice) {
 }
 
 async function save() {
-  const got = await server.verdicts(run);
+  const got = await server.verdicts(run, text);
   if (got.error === undefined) download(`verdicts-${run}.csv`, "text/csv", csv(got.header, got.rows));
 }
 
@@ -90,6 +91,7 @@ document.addEventListener("keydown", (event) => {
 
 function begin() {
   run = props.value?.run || "";
+  text = props.value?.in || "";
   if (run) ask("question");
   else say("Choose a run above, or start one on the Train tab.");
 }

@@ -1,8 +1,8 @@
 /* What changed most: sentences by how their nearest neighbours differ between two states of the encoder, each with the
    neighbours it kept, gained and lost.
 
-   props.value is {run, states: [[title, system]]}. Server function: compared(run, before, after, first). Pressing a sentence
-   triggers 'pick' with {sentence}, Cancel 'cancel'. Sentences enter through textContent only. Needs dom. */
+   props.value is {run, in, states: [[title, system]]}; `in` is the key of the text. Server functions: compared(run, text, before, after, first), grouped, moved. Pressing a sentence
+   triggers 'pick' with {sentence}, Cancel 'cancel'. Sentences enter through textContent only. Needs dom, moved. */
 
 const KINDS = { gained: "Gained", kept: "Kept", lost: "Lost" };
 
@@ -21,27 +21,31 @@ frame.append(ask, body);
 element.replaceChildren(frame);
 
 let run = "";
+let text = ""; // the key of the text, "" for the run's own
 let ticket = 0;
 
-function say(text, error) {
+function say(text, error, place = body) {
   const told = make("p", `watch-empty${error ? " map-error" : ""}`, text);
   told.setAttribute("role", error ? "alert" : "status");
-  body.replaceChildren(told);
+  place.replaceChildren(told);
 }
 
-async function ask_for(mine, first) {
+/* The answer of `act`, asked until it is there; how far it is is told in `place`. Null when another state was chosen meanwhile. */
+async function until(mine, act, place) {
   for (;;) {
     if (mine !== ticket || !element.isConnected) return null;
     if (element.offsetParent && !document.hidden) {
-      const got = await server.compared(run, before.value, after.value, first).catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
+      const got = await act().catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
       if (mine !== ticket) return null;
-      if (got.error !== undefined || got.rows) return got;
-      say(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`);
-      if (got.total) body.append(button("watch-button near-cancel", "Cancel", () => trigger("cancel", {})));
+      if (got.phase === undefined) return got;
+      say(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}${timeLeft(got.left)}` : `${got.phase} …`, false, place);
+      if (got.total) place.append(button("watch-button near-cancel", "Cancel", () => trigger("cancel", {})));
     }
     await new Promise((done) => setTimeout(done, 500));
   }
 }
+
+const ask_for = (mine, first) => until(mine, () => server.compared(run, text, before.value, after.value, first), body);
 
 async function look() {
   const mine = ++ticket;
@@ -62,7 +66,7 @@ async function look() {
     further.hidden = list.children.length >= got.count;
   };
   add(got.rows);
-  body.replaceChildren(summary(got), crowd(got), list, further);
+  body.replaceChildren(summary(got), ...folds(mine, got), crowd(got), list, further);
 }
 
 /* How many of the nearest stayed, as bars, and one plain sentence. */
@@ -87,17 +91,48 @@ function summary(got) {
   const text = make("div", "diff-text");
   text.append(words, more);
   box.append(bars, text);
-  if (got.labels.length > 1) {
-    const labels = make("p", "near-facts diff-labels");
-    labels.append(make("span", "", "Stayed on average, by label:"));
-    for (const one of got.labels) {
-      const chip = inDirection(make("span", "near-label", `${one.label} ${one.stayed.toFixed(1)}`));
-      chip.title = `${number(one.count)} sentences`;
-      labels.append(chip);
-    }
-    box.append(labels);
-  }
   return box;
+}
+
+/* Two folds that ask for themselves when they are opened: the groups, and the line through training. */
+function folds(mine, got) {
+  const made = ["By group: where it changed most", "Through training: every checkpoint against the base"].map((title) => {
+    const fold = make("details", "diff-crowd");
+    const place = make("div", "diff-more");
+    fold.append(make("summary", "", title), place);
+    return [fold, place];
+  });
+  const [[groups, table], [training, line]] = made;
+  const kinds = [...(got.labelled ? [["label", "By label"]] : []), ["cluster", "By cluster"]];
+  const which = make("div", "map-switch");
+  const place = make("div", "diff-more");
+  table.append(which, place);
+  let turn = 0;
+  const choose = async (by) => {
+    const own = ++turn;
+    for (const [kind, one] of switches) one.setAttribute("aria-pressed", kind === by);
+    say("Counting …", false, place);
+    const told = await until(mine, () => server.grouped(run, text, before.value, after.value, by), place);
+    if (!told || own !== turn) return;
+    if (told.error !== undefined) return say(told.error, true, place);
+    const words = by === "cluster" ? "Clusters as the map finds them, by the later encoder, called by their most distinctive words. " : "";
+    const none = told.groups.some((one) => one.clustered) ? [] : [make("p", "watch-more", "No cluster stands out among these sentences.")];
+    place.replaceChildren(make("p", "watch-more", `${words}${ofAll(told.count, told.of)}.`), ...none, groupTable(told));
+  };
+  const switches = kinds.map(([kind, title]) => [kind, button("watch-button", title, () => choose(kind))]);
+  which.append(...switches.map(([, one]) => one));
+  groups.addEventListener("toggle", () => groups.open && !turn && choose(kinds[0][0]));
+  training.addEventListener("toggle", async () => {
+    if (!training.open || line.children.length) return;
+    say("Loading …", false, line);
+    const told = await until(mine, () => server.moved(run, text), line);
+    if (!told) return;
+    if (told.error !== undefined) return say(told.error, true, line);
+    const plot = make("div", "moved-plot");
+    line.replaceChildren(make("p", "watch-more", `How like the base's ${told.nearest} nearest they are on average; 1 means nothing changed. ${ofAll(told.count, told.of)}, the same at every checkpoint.`), plot);
+    lineOf(plot, told);
+  });
+  return [groups, training];
 }
 
 /* Sentences that are near to very many others, and pairs that lie on one another. */
@@ -164,9 +199,10 @@ function lists(one) {
 }
 
 function begin() {
-  const { run: name, states = [] } = props.value || {};
+  const { run: name, in: key, states = [] } = props.value || {};
   const kept = run === name ? [before.value, after.value] : [];
   run = name || "";
+  text = key || "";
   for (const field of [before, after]) field.replaceChildren(...states.map(([title, system]) => new Option(title, system)));
   const known = (system) => states.some((one) => one[1] === system);
   before.value = known(kept[0]) ? kept[0] : states[0]?.[1];

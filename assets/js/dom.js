@@ -27,6 +27,12 @@ function codeFold(title, text) {
 }
 const inDirection = (node) => ((node.dir = "auto"), node); // right to left where the text is
 const number = (value) => Number(value).toLocaleString("en-US");
+/* ", about 12 min left"; nothing while that is not known. */
+function timeLeft(seconds) {
+  if (seconds === null || seconds === undefined) return "";
+  if (seconds < 90) return `, about ${Math.max(1, Math.round(seconds))} s left`;
+  return seconds < 5400 ? `, about ${Math.round(seconds / 60)} min left` : `, about ${(seconds / 3600).toFixed(1)} h left`;
+}
 const dark = () => document.body.classList.contains("dark");
 const unpack = (text, Kind) => new Kind(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 

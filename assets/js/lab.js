@@ -21,7 +21,7 @@ async function answer(act, more, place) {
       return null;
     }
     if (got.phase === undefined) return got;
-    place.replaceChildren(told(got.total ? `${got.phase} ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`));
+    place.replaceChildren(told(got.total ? `${got.phase} ${number(got.done)} of ${number(got.total)}${timeLeft(got.left)}` : `${got.phase} …`));
     await new Promise((done) => setTimeout(done, 400));
   }
 }

@@ -9,14 +9,15 @@ const HELP = {
 }; // prettier-ignore
 const PAGE = 50;
 const count = make("select", "map-colour");
-for (const size of [100, 200, 500, 2000]) count.append(new Option(`${number(size)} held-out sentences`, size));
+for (const size of [100, 200, 500, 2000]) count.append(new Option(`up to ${number(size)} sentences`, size));
+count.setAttribute("aria-label", "How many sentences");
 const go = button("watch-button lab-go", "Rebuild them", look);
 const save = button("watch-button", "Save as CSV", () => download(`rebuilt-${settings().run}.csv`, "text/csv", table()));
 save.hidden = true;
 const tools = make("div", "map-tools");
 tools.append(count, go, save);
 const body = make("div", "lab-body");
-frame.append(make("p", "watch-more", "Sentences that were not trained on, damaged by the settings at the left: where the encoder forgets most comes first."), tools, body);
+frame.append(make("p", "watch-more", "Sentences that were not trained on, or a file of yours, damaged by the settings at the left: where the encoder forgets most comes first."), tools, body);
 let rows = [];
 let sorted = ["chrf", 1];
 
@@ -33,12 +34,12 @@ async function look() {
   rows = got.rows;
   sorted = ["chrf", 1];
   save.hidden = false;
-  draw(got.means, got.held_out);
+  draw(got);
 }
 
-function draw(means, held) {
+function draw({ means, of, title }) {
   const words = make("p", "diff-words", `${percent(means.exact)} of ${number(rows.length)} sentences come back word for word; of the deleted tokens ${percent(means.recovered)} are recovered.`);
-  const more = make("p", "watch-more", `chrF ${means.chrf.toFixed(2)}, loss ${means.loss.toFixed(2)} nats per token, stability ${means.stability.toFixed(2)} on average. ${number(held)} sentences are held out.`);
+  const more = make("p", "watch-more", `chrF ${means.chrf.toFixed(2)}, loss ${means.loss.toFixed(2)} nats per token, stability ${means.stability.toFixed(2)} on average. ${whence(of, title)}`);
   const made = make("table", "lab-table");
   const further = button("watch-button", "Show more", () => fill(false));
   const head = make("tr");
@@ -67,6 +68,12 @@ function draw(means, held) {
   };
   fill(true);
   body.replaceChildren(words, more, made, further);
+}
+
+/* What the rows are: all sentences, or a sample of them. */
+function whence(of, title) {
+  const all = title ? `${number(of)} sentences of ${title}` : `${number(of)} held-out sentences`;
+  return rows.length < of ? `A sample drawn by chance: ${number(rows.length)} of the ${all}.` : `These are all ${all}.`;
 }
 
 function line(one) {

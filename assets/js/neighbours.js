@@ -1,7 +1,7 @@
 /* Search results: one column per encoder, the same sentence linked across them.
 
    props.value is {columns: [{title, note, kind, against, error, hits: [{row, rank, score, sentence, label, there, places}]}],
-   message, error, examples, waiting, kind, progress, query, label, run, compared}; `there` is the hit's place in the column
+   message, error, examples, waiting, kind, progress, query, label, run, in, compared}; `in` is the key of the text, "" for the run's own; `there` is the hit's place in the column
    `against` among all sentences, null if that does not find it. Pressing a hit or an example triggers 'pick' with {sentence};
    so does ?q= in the address; 'cancel' ends what is being embedded. Text enters through textContent only. Needs dom. */
 
@@ -70,9 +70,9 @@ function column(one, highest) {
   return box;
 }
 
-function waiting(title, kind, [phase, done, total] = ["", 0, 0]) {
+function waiting(title, kind, [phase, done, total, left] = ["", 0, 0, null]) {
   const box = make("div", `near-column near-${kind}`);
-  const told = make("p", "near-told", total ? `${phase}: ${number(done)} of ${number(total)} sentences. It is kept, so this is needed once.` : `${phase} …`);
+  const told = make("p", "near-told", total ? `${phase}: ${number(done)} of ${number(total)} sentences${timeLeft(left)}. It is kept, so this is needed once.` : `${phase} …`);
   told.setAttribute("role", "status");
   const track = make("span", "near-track");
   const part = make("span", "near-part");
@@ -109,13 +109,14 @@ function inUrl(query) {
   else url.searchParams.delete("q");
   window.history.replaceState(window.history.state, "", url);
 }
-let linked = new URL(window.location).searchParams.get("q") || ""; // asked once, as soon as the run is known
+const address = () => new URL(window.location).searchParams;
+let linked = address().get("q") || ""; // asked once, as soon as the run and the text are known
 
 function draw() {
   const value = props.value || {};
   const columns = value.columns || [];
   if (!columns.length && !value.waiting) {
-    if (linked && value.run && !value.error) {
+    if (linked && value.run && !value.error && (value.in || "") === (address().get("in") || "")) {
       const sentence = linked;
       linked = "";
       trigger("pick", { sentence });

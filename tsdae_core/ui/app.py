@@ -54,10 +54,11 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
             )
             facts = component("header", {}, uses=["dom"], elem_id="facts", min_width=200)
         draft = gr.BrowserState("", storage_key="tsdae-draft", secret="tsdae-draft")
+        own = gr.BrowserState("", storage_key="tsdae-own", secret="tsdae-own")
         base = gr.State(TrainConfig.from_preset(next(iter(PRESETS))).base_model)
         with gr.Tabs(elem_id="tabs") as tabs:
             places = {name: gr.Tab(name, id=name.lower()) for name in TABS}
-        shell = Shell(app, workspace, picker, tabs, read_only, draft, facts, base)
+        shell = Shell(app, workspace, picker, tabs, read_only, draft, facts, base, own)
         for name, place in places.items():
             with place:
                 TABS[name](shell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,6 +13,7 @@ import gradio as gr
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.indexes import comparing
+from tsdae_core.ui.own_text import Looked, looked_at
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import FOLLOW, Shell
 from tsdae_core.ui.warm import heavy
@@ -20,8 +22,8 @@ SHOWN = 5
 READ_ONLY = "This page is read-only: no verdict can be given here."
 
 
-def build(shell: Shell) -> None:
-    """The component; it asks for itself."""
+def build(shell: Shell, where: gr.Dropdown) -> None:
+    """The component; it asks for itself. `where` holds the key of the text."""
     view = component(
         "blind",
         {"run": ""},
@@ -30,23 +32,24 @@ def build(shell: Shell) -> None:
         elem_id="blind",
     )
 
-    def on_run(name: str) -> dict[str, Any]:
-        return {"run": name or ""}
+    def on_run(name: str, key: str) -> dict[str, Any]:
+        return {"run": name or "", "in": key}
 
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, view, **FOLLOW)
+    told = [shell.picker.change, where.change, shell.app.load]
+    gr.on(told, on_run, [shell.picker, where], view, **FOLLOW)
 
 
 def feeds(workspace: Path, read_only: bool) -> list[Callable[[list[Any]], Any]]:
-    """The server functions: `await server.question(run, judge)`, `verdict(run, judge, row, choice)`, `verdicts(run)`."""
+    """The server functions: `await server.question(run, text, judge)`, `verdict(run, text, judge, row, choice)`, `verdicts(run, text)`."""
 
     def safely(act: Callable[..., Any], asked: Any) -> Any:
         try:
             heavy()
-            given = asked if isinstance(asked, list) else [asked]  # a single argument arrives bare
-            run = find_run(workspace, str(given[0]))
+            name, key, *given = asked
+            run = find_run(workspace, str(name))
             if not has_model(run):
                 raise ValueError("This run has no trained encoder yet; it comes with the first checkpoint.")
-            return act(workspace, run, *given[1:])
+            return act(_Asked(workspace, run, looked_at(workspace, run, key)), *given)
         except (ValueError, TypeError, IndexError, OSError) as error:
             return {"error": str(error)}
 
@@ -64,23 +67,42 @@ def feeds(workspace: Path, read_only: bool) -> list[Callable[[list[Any]], Any]]:
     return [question, verdict, verdicts]
 
 
-def _names(workspace: Path, run: Run) -> tuple[str, str]:
-    """The two encoders, so named that verdicts on an earlier state of the run are not counted for a later one."""
-    from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+@dataclass(frozen=True)
+class _Asked:
+    """Whose encoders are compared, and on which text."""
 
-    systems = (f"base:{run.name}", run.name)
-    return tuple(f"{system}#{explore.fingerprint(system, workspace)[:12]}" for system in systems)  # type: ignore[return-value]
+    workspace: Path
+    run: Run
+    looked: Looked
+
+    def names(self) -> tuple[str, str]:
+        """The two encoders, so named that verdicts on an earlier state of the run are not counted for a later one."""
+        from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+        systems = (f"base:{self.run.name}", self.run.name)
+        before, after = (f"{one}#{explore.fingerprint(one, self.workspace)[:12]}" for one in systems)
+        return before, after
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """What was said of the two on this text."""
+        from tsdae_core import blind  # noqa: PLC0415
+
+        return blind.verdicts(self.run, *self.names(), text=self.looked.name)
+
+    def sentence(self, row: int) -> str:
+        """A sentence of the text."""
+        return str(self.looked.table()["sentence"][row].as_py())
 
 
-def _next(workspace: Path, run: Run, judge: str) -> Any:
+def _next(on: _Asked, judge: str) -> Any:
     """(rows of the corpus, comparison, (point, later one left) or None, verdicts), or how far the comparison is."""
     from tsdae_core import blind  # noqa: PLC0415
 
-    work = comparing(workspace, run, f"base:{run.name}", run.name)
+    work = comparing(on.workspace, on.run, f"base:{on.run.name}", on.run.name, looked=on.looked)
     if not work.finished.wait(0.3):
-        return {"phase": work.phase, "done": work.done, "total": work.total}
+        return work.far()
     rows, found = work.result()
-    said = blind.verdicts(run, *_names(workspace, run))
+    said = on.verdicts()
     place = {int(row): point for point, row in enumerate(rows.tolist())}
     mine = [place[one["row"]] for one in said if one["judge"] == judge and one["row"] in place]
     asked = blind.ask(
@@ -89,12 +111,12 @@ def _next(workspace: Path, run: Run, judge: str) -> Any:
     return rows, found, asked, said
 
 
-def _question(workspace: Path, run: Run, judge: Any) -> dict[str, Any]:
+def _question(on: _Asked, judge: Any) -> dict[str, Any]:
     """The next sentence with two lists, without a word on whose they are, and how the verdicts stand."""
     from tsdae_core import blind  # noqa: PLC0415
 
     judge = _judge(judge)
-    got = _next(workspace, run, judge)
+    got = _next(on, judge)
     if isinstance(got, dict):
         return got
     rows, found, asked, said = got
@@ -108,45 +130,47 @@ def _question(workspace: Path, run: Run, judge: Any) -> dict[str, Any]:
     if asked is None:
         return told | {"finished": True}
     point, later_left = asked
-    texts = run.corpus()["sentence"]
     lists = [
-        [texts[int(rows[other])].as_py() for other in near[point][:SHOWN]]
+        [on.sentence(int(rows[other])) for other in near[point][:SHOWN]]
         for near in (found.before, found.after)
     ]
     left, right = reversed(lists) if later_left else lists
-    sentence = texts[int(rows[point])].as_py()
+    sentence = on.sentence(int(rows[point]))
     return told | {"row": int(rows[point]), "sentence": sentence, "left": left, "right": right}
 
 
-def _verdict(workspace: Path, run: Run, judge: Any, row: Any, choice: Any) -> dict[str, Any]:
+def _verdict(on: _Asked, judge: Any, row: Any, choice: Any) -> dict[str, Any]:
     """Keep a verdict on the sentence that was asked last; answers with the next question."""
     from tsdae_core import blind  # noqa: PLC0415
 
     judge = _judge(judge)
-    got = _next(workspace, run, judge)
+    got = _next(on, judge)
     if isinstance(got, dict):
         return got
     rows, _, asked, _ = got
     if asked is None or int(rows[asked[0]]) != int(row):
-        return _question(
-            workspace, run, judge
-        )  # pressed twice, or in another window: the present question stands
+        return _question(on, judge)  # pressed twice, or in another window: the present question stands
     if choice not in ("left", "right", "same"):
         raise ValueError("a verdict is left, right or same")
     whose = "same" if choice == "same" else "after" if (choice == "left") == asked[1] else "before"
-    before, after = _names(workspace, run)
-    sentence = run.corpus()["sentence"][int(row)].as_py()
-    blind.judge(run, before=before, after=after, row=int(row), sentence=sentence, choice=whose, judge=judge)
-    return _question(workspace, run, judge)
+    before, after = on.names()
+    blind.judge(
+        on.run,
+        before=before,
+        after=after,
+        row=int(row),
+        sentence=on.sentence(int(row)),
+        choice=whose,
+        judge=judge,
+        text=on.looked.name,
+    )
+    return _question(on, judge)
 
 
-def _verdicts(workspace: Path, run: Run) -> dict[str, Any]:
+def _verdicts(on: _Asked) -> dict[str, Any]:
     """All verdicts, for a table."""
-    from tsdae_core import blind  # noqa: PLC0415
-
-    keys = ("sentence", "choice", "judge", "time", "before", "after")
-    said = blind.verdicts(run, *_names(workspace, run))
-    return {"header": list(keys), "rows": [[one.get(key) for key in keys] for one in said]}
+    keys = ("sentence", "choice", "judge", "time", "before", "after", "text")
+    return {"header": list(keys), "rows": [[one.get(key) for key in keys] for one in on.verdicts()]}
 
 
 def _judge(name: Any) -> str:

@@ -10,8 +10,10 @@ import gradio as gr
 import numpy as np
 
 from tsdae_core.runs import Run, find_run
+from tsdae_core.ui import change_feeds
 from tsdae_core.ui.components import component
-from tsdae_core.ui.indexes import comparing
+from tsdae_core.ui.indexes import Opening, comparing
+from tsdae_core.ui.own_text import Looked, looked_at
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import FOLLOW, Shell
 
@@ -25,19 +27,22 @@ FEW = 8
 """Hubs, and pairs of near-duplicates, that are shown."""
 
 
-def build(shell: Shell) -> gr.HTML:
-    """The component; pressing a sentence triggers its 'pick' with {sentence}."""
+def build(shell: Shell, where: gr.Dropdown) -> gr.HTML:
+    """The component; `where` holds the key of the text. Pressing a sentence triggers its 'pick' with {sentence}."""
     view = component(
-        "changes", {"run": ""}, uses=["dom"], server_functions=feeds(shell.workspace), elem_id="changes"
+        "changes",
+        {"run": ""},
+        uses=["dom", "moved"],
+        server_functions=feeds(shell.workspace),
+        elem_id="changes",
     )
 
-    def on_run(shown: Any, name: str) -> Any:
-        value = {"run": name or "", "states": states_of(shell.workspace, name)}
+    def on_run(shown: Any, name: str, key: str) -> Any:
+        value = {"run": name or "", "in": key, "states": states_of(shell.workspace, name)}
         return gr.skip() if value == shown else value
 
-    gr.on(
-        [shell.picker.change, shell.app.load, shell.tabs.select], on_run, [view, shell.picker], view, **FOLLOW
-    )
+    told = [shell.picker.change, where.change, shell.app.load, shell.tabs.select]
+    gr.on(told, on_run, [view, shell.picker, where], view, **FOLLOW)
     return view
 
 
@@ -53,29 +58,51 @@ def states_of(workspace: Path, name: str) -> list[tuple[str, str]]:
 
 
 def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
-    """The server function: from JavaScript `await server.compared(run, before, after, first)`."""
+    """The server functions: from JavaScript `await server.compared(run, text, before, after, first)`,
+    `grouped(run, text, before, after, by)` with "label" or "cluster", and `moved(run, text)`."""
 
-    def compared(asked: list[Any]) -> Any:
+    def safely(act: Callable[..., Any], asked: list[Any]) -> Any:
         try:
-            name, before, after, first = asked
+            name, key, *given = asked
             run = find_run(workspace, str(name))
-            known = [system for _, system in states_of(workspace, run.name)]
-            if before not in known or after not in known:
-                raise ValueError("this state of the encoder is not there; choose another one")
-            return _compared(workspace, run, str(before), str(after), first=max(0, int(first)))
+            return act(run, looked_at(workspace, run, key), *given)
         except (ValueError, TypeError, OSError) as error:
             return {"error": str(error)}
 
-    return [compared]
+    def known(run: Run, *systems: Any) -> None:
+        there = [system for _, system in states_of(workspace, run.name)]
+        if not set(systems) <= set(there):
+            raise ValueError("this state of the encoder is not there; choose another one")
+
+    def compare(run: Run, looked: Looked, before: Any, after: Any, first: Any) -> Any:
+        known(run, before, after)
+        work = comparing(workspace, run, before, after, looked=looked)
+        return _compared(work, looked, first=max(0, int(first)))
+
+    def group(run: Run, looked: Looked, before: Any, after: Any, by: Any) -> Any:
+        known(run, before, after)
+        return change_feeds.grouped(workspace, run, before, after, looked=looked, by=str(by))
+
+    def compared(asked: list[Any]) -> Any:
+        return safely(compare, asked)
+
+    def grouped(asked: list[Any]) -> Any:
+        return safely(group, asked)
+
+    def moved(asked: list[Any]) -> Any:
+        return safely(lambda run, looked: change_feeds.moved(workspace, run, looked), asked)
+
+    return [compared, grouped, moved]
 
 
-def _compared(workspace: Path, run: Run, before: str, after: str, *, first: int) -> dict[str, Any]:
+def _compared(work: Opening, looked: Looked, *, first: int) -> dict[str, Any]:
     """How far the comparison is, or what it found and the sentences from place `first` on."""
-    work = comparing(workspace, run, before, after)
+    from tsdae_core.change_groups import stayed  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
     if not work.finished.wait(0.2):
-        return {"phase": work.phase, "done": work.done, "total": work.total}
+        return work.far()
     drawn, found = work.result()
-    table = run.corpus()
+    table = looked.table()
     texts, labels = table["sentence"], table["label"]
 
     def told(row: int) -> dict[str, Any]:
@@ -91,19 +118,16 @@ def _compared(workspace: Path, run: Run, before: str, after: str, *, first: int)
         }
         listed.append({"row": row, **told(row), **scores, "near": near})
     k = found.before.shape[1]
-    stayed = np.rint(2 * k * found.jaccard / (1 + found.jaccard)).astype(
-        int
-    )  # (N,) how many of the k are the same
     return {
         "rows": listed,
         "first": first,
         "count": len(drawn),
         "sentences": table.num_rows,
         "nearest": k,
-        "stayed": np.bincount(stayed, minlength=k + 1).tolist(),
+        "stayed": np.bincount(stayed(found), minlength=k + 1).tolist(),
         "jaccard": float(found.jaccard.mean()),
         "overlap": float(found.overlap.mean()),
-        "labels": _by_label(labels.to_pylist(), drawn, stayed),
+        "labelled": any(labels.unique().to_pylist()),
         "crowd": _crowd(found, told) if not first else None,
     }
 
@@ -127,15 +151,3 @@ def _crowd(found: Changes, told: Callable[[int], dict[str, Any]]) -> dict[str, A
             for a, b, cosine in pairs[1][:FEW]
         ],
     }
-
-
-def _by_label(labels: list[str], drawn: np.ndarray, stayed: np.ndarray) -> list[dict[str, Any]]:
-    """How many neighbours stayed on average among the sentences of each label, most changed first; up to twelve labels."""
-    names = np.array([labels[row] or "" for row in drawn.tolist()], dtype=object)
-    kinds, counts = np.unique(names.astype(str), return_counts=True)
-    chosen = [str(kind) for kind in kinds[np.argsort(-counts)][:12] if kind]
-    rows = [
-        {"label": kind, "stayed": float(stayed[names == kind].mean()), "count": int((names == kind).sum())}
-        for kind in chosen
-    ]
-    return sorted(rows, key=lambda row: row["stayed"])

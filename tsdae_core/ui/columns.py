@@ -10,6 +10,7 @@ from typing import Any
 from tsdae_core.base_models import known_models
 from tsdae_core.runs import Run, find_run, list_runs
 from tsdae_core.ui.indexes import WORDS, opening
+from tsdae_core.ui.own_text import RUNS_OWN, looked_at
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
@@ -56,27 +57,38 @@ def other_encoders(workspace: Path, name: str) -> list[tuple[str, str]]:
 
 
 def found(
-    workspace: Path, name: str, text: str, *, label: str = "", also: str = "", words: bool = True
+    workspace: Path,
+    name: str,
+    text: str,
+    *,
+    label: str = "",
+    also: str = "",
+    words: bool = True,
+    key: str = RUNS_OWN,
 ) -> Iterator[dict[str, Any]]:
-    """How far the search is, the hits of each system as soon as they are known, or one sentence on why there are none."""
+    """How far the search is, the hits of each system as soon as they are known, or one sentence on why there are none.
+
+    `key` names the text that is searched, see `own_text.looked_at`.
+    """
     try:
         if not name:
             raise ValueError(NO_RUN)
         if not (text or "").strip():
             raise ValueError("Type a sentence to search for.")
         run, text = find_run(workspace, name), text[:LONGEST]
+        looked = looked_at(workspace, run, key)
         chosen = columns_of(run, also=also, words=words)
     except ValueError as error:
-        yield say(str(error), run=name or "", error=True)
+        yield say(str(error), run=name or "", error=True, key=key)
         return
-    shown: dict[str, Any] = {"columns": [], "run": name, "query": text, "label": label}
+    shown: dict[str, Any] = {"columns": [], "run": name, "query": text, "label": label, "in": key}
     scores: list[Any] = []
     for column in chosen:
         part: dict[str, Any] = {"title": column.title, "note": column.note, "kind": column.kind, "hits": []}
         try:
-            index = opening(workspace, run, column.system)
+            index = opening(workspace, run, column.system, looked=looked)
             while not index.finished.wait(WAIT):
-                progress = [index.phase, index.done, index.total]
+                progress = [index.phase, index.done, index.total, index.left]
                 yield shown | {"waiting": column.title, "kind": column.kind, "progress": progress}
             ready = index.result()
             scored = ready.scores(text)
@@ -115,7 +127,13 @@ def compare(columns: list[dict[str, Any]], scores: list[Any]) -> None:
 
 
 def say(
-    message: str, *, run: str = "", error: bool = False, examples: list[str] | None = None
+    message: str,
+    *,
+    run: str = "",
+    error: bool = False,
+    examples: list[str] | None = None,
+    key: str = RUNS_OWN,
 ) -> dict[str, Any]:
     """The results' place with nothing but a sentence in it, and sentences to try."""
-    return {"columns": [], "message": message, "error": error, "run": run, "examples": examples or []}
+    told = {"columns": [], "message": message, "error": error, "run": run, "examples": examples or []}
+    return told | {"in": key}

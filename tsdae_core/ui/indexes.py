@@ -4,12 +4,14 @@ background. A page that is closed meanwhile loses nothing, and two that ask for 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tsdae_core.runs import Run
+from tsdae_core.ui.own_text import Looked, looked_at
 from tsdae_core.ui.warm import heavy
 
 WORDS = "bm25"
@@ -17,6 +19,9 @@ WORDS = "bm25"
 
 KEPT = 8
 """Results that stay in memory."""
+
+SURE = 3.0
+"""Seconds of work after which its pace is trusted."""
 
 Tell = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -34,6 +39,7 @@ class Opening:
 
     def __init__(self, work: Callable[[Tell], Any], phase: str):
         self.phase, self.done, self.total = phase, 0, 0
+        self.since = time.monotonic()
         self.cancelled = False
         self.found: Any = None
         self.error: Exception | None = None
@@ -52,7 +58,21 @@ class Opening:
     def _tell(self, phase: str, done: int, total: int) -> None:
         if self.cancelled:
             raise Cancelled("This was cancelled; asked again, it begins anew.")
+        if phase != self.phase:
+            self.since = time.monotonic()
         self.phase, self.done, self.total = phase, done, total
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that what is being done will still take, at its pace so far; None while that cannot be told."""
+        spent = time.monotonic() - self.since
+        if not 0 < self.done <= self.total or spent < SURE:
+            return None
+        return spent / self.done * (self.total - self.done)
+
+    def far(self) -> dict[str, Any]:
+        """How far it is, for the page."""
+        return {"phase": self.phase, "done": self.done, "total": self.total, "left": self.left}
 
     def result(self) -> Any:
         """What was found. Raises what went wrong."""
@@ -78,15 +98,15 @@ def shared(key: tuple[Any, ...], work: Callable[[Tell], Any], phase: str) -> Ope
         return found
 
 
-def cancel(run: Run) -> None:
-    """End all work on the run's corpus that is still on its way."""
+def cancel(path: Path) -> None:
+    """End all work on the corpus at `path` that is still on its way."""
     with _LOCK:
         for key, one in _OPENED.items():
-            one.cancelled |= run.corpus_path in key and not one.finished.is_set()
+            one.cancelled |= path in key and not one.finished.is_set()
 
 
-def opening(workspace: Path, run: Run, system: str) -> Opening:
-    """The index of the run's corpus by a system, being opened or kept for as long as neither changes.
+def opening(workspace: Path, run: Run, system: str, *, looked: Looked | None = None) -> Opening:
+    """The index of a text by a system, being opened or kept for as long as neither changes; None means the run's own text.
 
     Raises:
         ValueError: when there is no such system.
@@ -94,21 +114,23 @@ def opening(workspace: Path, run: Run, system: str) -> Opening:
     heavy()
     from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
+    text = looked or looked_at(workspace, run)
+
     def work(tell: Tell) -> Any:
-        def embedding(done: int, total: int) -> None:
-            tell("Embedding your text", done, total)
+        def working(done: int, total: int) -> None:
+            tell("Counting words" if system == WORDS else "Embedding your text", done, total)
 
         return explore.open_index(
-            system, run.corpus(), workspace=workspace, cache_dir=run.cache_dir, progress=embedding
+            system, text.table(), workspace=workspace, cache_dir=text.cache_dir, progress=working
         )
 
     print_of = WORDS if system == WORDS else explore.fingerprint(system, workspace)
     phase = "Counting words" if system == WORDS else "Loading the encoder"
-    return shared((print_of, run.corpus_path, run.corpus_path.stat().st_mtime_ns), work, phase)
+    return shared((print_of, *text.edition), work, phase)
 
 
-def comparing(workspace: Path, run: Run, before: str, after: str) -> Opening:
-    """`changes.changed` of the run's corpus between two systems, and the rows of the corpus that were compared.
+def comparing(workspace: Path, run: Run, before: str, after: str, *, looked: Looked | None = None) -> Opening:
+    """`changes.changed` of a text between two systems, and the rows of the text that were compared.
 
     Raises:
         ValueError: when there is no such system.
@@ -116,14 +138,16 @@ def comparing(workspace: Path, run: Run, before: str, after: str) -> Opening:
     heavy()
     from tsdae_core import changes, explore, maps  # noqa: PLC0415
 
+    text = looked or looked_at(workspace, run)
+
     def work(tell: Tell) -> Any:
-        corpus = run.corpus()
+        corpus = text.table()
         rows = maps.sample(corpus.num_rows, 0)
         found = changes.changed(
-            [before, after], corpus.take(rows), workspace=workspace, cache_dir=run.cache_dir, told=tell
+            [before, after], corpus.take(rows), workspace=workspace, cache_dir=text.cache_dir, told=tell
         )
         return rows, found
 
     prints = tuple(explore.fingerprint(system, workspace) for system in (before, after))
-    key = ("changes", *prints, run.corpus_path, run.corpus_path.stat().st_mtime_ns)
+    key = ("changes", *prints, *text.edition)
     return shared(key, work, "Loading the encoders")

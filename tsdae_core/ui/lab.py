@@ -13,6 +13,7 @@ from typing import Any
 
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.indexes import Opening, Tell, opening, shared
+from tsdae_core.ui.own_text import looked_at
 from tsdae_core.ui.rebuild_models import LONGEST, can_rebuild, held_out, no_model, system_of
 from tsdae_core.ui.warm import heavy
 
@@ -76,7 +77,7 @@ def _far(work: Opening) -> dict[str, Any] | None:
     """How far a piece of work is, or None when it is done."""
     if work.finished.wait(0.3):
         return None
-    return {"phase": work.phase, "done": work.done, "total": work.total}
+    return work.far()
 
 
 def _edition(run: Run, step: int) -> tuple[Any, ...]:
@@ -158,21 +159,26 @@ def _between(workspace: Path, run: Run, settings: dict[str, Any]) -> dict[str, A
 
 
 def _many(workspace: Path, run: Run, settings: dict[str, Any]) -> dict[str, Any]:
-    """The table over held-out sentences, the worst first."""
+    """The table over held-out sentences, or over sentences of another file, the worst first."""
     from tsdae_core import inside, rebuild  # noqa: PLC0415
 
     step = int(settings.get("step") or 0)
     count = max(1, min(MOST, int(settings.get("count") or 200)))
     damage = _damage(settings | {"deleted": None})
+    looked = looked_at(workspace, run, settings.get("in"))
 
     def work(tell: Tell) -> Any:
         model = rebuild.load_model(run, step=step or None)
+        texts = looked.table()["sentence"] if looked.title else held_out(run)
+        picked = inside.drawn(len(texts), count)
         rows = inside.many(
-            model, held_out(run)[:count], told=lambda done, total: tell("Rebuilding", done, total), **damage
+            model,
+            [str(texts[row]) for row in picked],
+            told=lambda done, total: tell("Rebuilding", done, total),
+            **damage,
         )
-        return {"rows": rows, "means": inside.summary(rows), "held_out": len(held_out(run))}
+        return {"rows": rows, "means": inside.summary(rows), "of": len(texts), "title": looked.title}
 
-    done = shared(
-        ("many", *_edition(run, step), count, repr(sorted(damage.items()))), work, "Loading the model"
-    )
+    key = ("many", *_edition(run, step), *looked.edition, count, repr(sorted(damage.items())))
+    done = shared(key, work, "Loading the model")
     return _far(done) or done.result()

@@ -10,7 +10,7 @@ import gradio as gr
 
 from tsdae_core.config import describe
 from tsdae_core.runs import find_run
-from tsdae_core.ui import lab
+from tsdae_core.ui import lab, own_text
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild_models import (
     LONGEST,
@@ -80,6 +80,9 @@ def build(shell: Shell) -> None:
             with gr.Tab("Between two sentences"):
                 views.append(_view("between", functions))
             with gr.Tab("Many at once"):
+                own = own_text.build(
+                    shell, "rebuild-in", label="Sentences of", own="held-out sentences of the run"
+                )
                 views.append(_view("many", functions))
     choices = [noise, ratio, seed, way, beams, warmth, step]
 
@@ -108,9 +111,9 @@ def build(shell: Shell) -> None:
         sentence = shown["sentence"]["source"] if is_shown(shown) else ""
         return rebuilt(shell.workspace, name, sentence, *values, deleted=event._data.get("deleted"))
 
-    def on_settings(shown: Any, name: str, text: str, *values: Any) -> list[Any]:
+    def on_settings(shown: Any, key: str, name: str, text: str, *values: Any) -> list[Any]:
         told = settings_of(shown, name, text, *values)
-        return [told] * len(views)
+        return [told | {"in": key}] * len(views)
 
     def on_way(way: str) -> tuple[gr.Slider, gr.Slider]:
         return gr.Slider(visible=way == "beams"), gr.Slider(visible=way == "chance")
@@ -135,9 +138,9 @@ def build(shell: Shell) -> None:
     step.focus(lambda name: model_choices(shell.workspace, name), shell.picker, step, **quiet)
     way.change(on_way, way, [beams, warmth], **quiet)
     gr.on(
-        [view.change, text.change, shell.picker.change, *(one.change for one in choices)],
+        [view.change, text.change, shell.picker.change, *(one.change for one in [*choices, own.where])],
         on_settings,
-        [view, *given],
+        [view, own.where, *given],
         views,
         **quiet,
         trigger_mode="always_last",

@@ -1,7 +1,8 @@
-"""The Search tab: a query's nearest sentences in the run's corpus, by the trained encoder, its base, words, and one more."""
+"""The Search tab: a query's nearest sentences in the run's text or another file, by the trained encoder, its base, words, and one more."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.runs import find_run
-from tsdae_core.ui import blind, changes
+from tsdae_core.ui import blind, changes, own_text
 from tsdae_core.ui.columns import LONGEST, NO_RUN, found, other_encoders, say
 from tsdae_core.ui.components import component
 from tsdae_core.ui.indexes import cancel
+from tsdae_core.ui.own_text import RUNS_OWN, looked_at
 from tsdae_core.ui.rebuild_models import has_model, pick_sentence
 from tsdae_core.ui.shell import FOLLOW, LIGHT, QUIET, Shell
 
@@ -34,6 +36,7 @@ def build(shell: Shell) -> None:
         "Find the sentences of your text that lie nearest to a query, before and after training.",
         elem_classes="lead",
     )
+    own = own_text.build(shell, "search-in", label="Search in", in_url=True)
     with gr.Tabs(elem_id="search-parts") as parts:
         with gr.Tab("Query", id="query"):
             with gr.Row(elem_classes="near-ask"):
@@ -68,13 +71,14 @@ def build(shell: Shell) -> None:
                 )  # fmt: skip
             view = component("neighbours", say(NO_RUN), uses=["dom"], elem_id="neighbours", min_height=260)
         with gr.Tab("What changed most", id="changes"):
-            changed = changes.build(shell)
+            changed = changes.build(shell, own.where)
         with gr.Tab("Blind test", id="blind"):
-            blind.build(shell)
-    given = [shell.picker, query, label, also, words]
+            blind.build(shell, own.where)
+    given = [shell.picker, query, label, also, words, own.where]
 
-    def on_search(name: str, text: str, label: str, also: str, words: bool) -> Iterator[Any]:
-        yield from found(shell.workspace, name, text, label=label or "", also=also or "", words=words)
+    def on_search(name: str, text: str, label: str, also: str, words: bool, key: str) -> Iterator[Any]:
+        options = {"label": label or "", "also": also or "", "words": words, "key": key}
+        yield from found(shell.workspace, name, text, **options)
 
     def on_choice(shown: Any, name: str, *rest: Any) -> Iterator[Any]:
         if (shown or {}).get("query"):
@@ -85,23 +89,33 @@ def build(shell: Shell) -> None:
     def on_pick(event: gr.EventData) -> str:
         return str(event._data.get("sentence", ""))[:LONGEST]
 
-    def on_run(shown: Any, name: str) -> Any:
+    def on_run(shown: Any, name: str, key: str) -> Any:
         if name and (shown or {}).get("run") == name:  # the picker only learned a new state of the same run
             return (gr.skip(),) * 3
         others = gr.Dropdown(choices=other_encoders(shell.workspace, name), value="")
-        return ready(shell.workspace, name), label_choices(shell.workspace, name), others
+        return ready(shell.workspace, name, key), label_choices(shell.workspace, name, key), others
 
-    def on_open(event: gr.SelectData, shown: Any, name: str) -> Any:
+    def on_text(shown: Any, name: str, key: str) -> Any:
+        """Another text: its labels, and its sentences to try unless a query stands there, which is then asked again."""
+        asked = bool((shown or {}).get("query"))
+        return gr.skip() if asked else ready(shell.workspace, name, key), label_choices(
+            shell.workspace, name, key
+        )
+
+    def on_open(event: gr.SelectData, shown: Any, name: str, key: str) -> Any:
         """The run may have got its encoder since it was chosen; results that stand there stay."""
         if event.value != "Search" or (shown or {}).get("columns"):
             return gr.skip()
-        return ready(shell.workspace, name)
+        return ready(shell.workspace, name, key)
+
+    def on_cancel(name: str, key: str) -> None:
+        cancel(looked_at(shell.workspace, find_run(shell.workspace, name), key).path)
 
     asked: dict[str, Any] = QUIET | {"concurrency_limit": 8, "concurrency_id": "search"}
     gr.on([go.click, query.submit], on_search, given, view, **asked)
     gr.on([label.input, also.input, words.input], on_choice, [view, *given], view, **asked)
     for one in (view, changed):
-        one.cancel(lambda name: cancel(find_run(shell.workspace, name)), shell.picker, None, **LIGHT)
+        one.cancel(on_cancel, [shell.picker, own.where], None, **LIGHT)
     view.pick(on_pick, None, query, **QUIET).then(on_search, given, view, **asked)
     changed.pick(on_pick, None, query, **QUIET).then(
         lambda: gr.Tabs(selected="query"), None, parts, **QUIET
@@ -109,14 +123,17 @@ def build(shell: Shell) -> None:
     also.focus(
         lambda name: gr.Dropdown(choices=other_encoders(shell.workspace, name)), shell.picker, also, **QUIET
     )
-    gr.on([shell.picker.change, shell.app.load], on_run, [view, shell.picker], [view, label, also], **FOLLOW)
-    shell.tabs.select(on_open, [view, shell.picker], view, **QUIET)
+    here = [view, shell.picker, own.where]
+    gr.on([shell.picker.change, shell.app.load], on_run, here, [view, label, also], **FOLLOW)
+    own.where.change(on_text, here, [view, label], **FOLLOW).then(on_choice, [view, *given], view, **asked)
+    shell.tabs.select(on_open, here, view, **QUIET)
 
 
-def label_choices(workspace: Path, name: str) -> gr.Dropdown:
-    """The labels of the run's text, to search among the sentences of one; hidden when there are none."""
+def label_choices(workspace: Path, name: str, key: str = RUNS_OWN) -> gr.Dropdown:
+    """The labels of the text, to search among the sentences of one; hidden when there are none."""
     try:
-        labels = find_run(workspace, name).corpus()["label"].value_counts().to_pylist() if name else []
+        table = looked_at(workspace, find_run(workspace, name), key).table() if name else None
+        labels = table["label"].value_counts().to_pylist() if table else []
     except (ValueError, OSError):
         labels = []
     counts = sorted((-one["counts"], one["values"]) for one in labels if one["values"])
@@ -124,13 +141,19 @@ def label_choices(workspace: Path, name: str) -> gr.Dropdown:
     return gr.Dropdown(choices=[ALL_LABELS, *choices], value="", visible=bool(choices))
 
 
-def ready(workspace: Path, name: str) -> dict[str, Any]:
-    """What to do here, for the run that is chosen."""
+def ready(workspace: Path, name: str, key: str = RUNS_OWN) -> dict[str, Any]:
+    """What to do here, for the run and the text that are chosen."""
     try:
         if not name:
             return say(NO_RUN)
         run = find_run(workspace, name)
+        looked = looked_at(workspace, run, key)
     except ValueError as error:
         return say(str(error), error=True)
-    examples = list(dict.fromkeys(pick_sentence(workspace, name)[:LONGEST] for _ in range(3)))
-    return say(READY if has_model(run) else ONLY_BASE, run=name, examples=examples)
+    if looked.title:
+        texts = looked.table()["sentence"]
+        examples = [texts[random.randrange(len(texts))].as_py()[:LONGEST] for _ in range(3)]
+    else:
+        examples = [pick_sentence(workspace, name)[:LONGEST] for _ in range(3)]
+    message = READY if has_model(run) else ONLY_BASE
+    return say(message, run=name, examples=list(dict.fromkeys(examples)), key=key)

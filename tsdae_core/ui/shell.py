@@ -46,6 +46,7 @@ class Shell:
         read_only: nothing may be started, stopped or deleted.
         draft: the key of the text loaded on the Data tab, kept by the browser; "" when there is none.
         base: the base model chosen on the Train tab, whose tokenizer counts the text's tokens.
+        own: the key of the file that was uploaded last to be searched, kept by the browser; "" when there is none.
         facts: the header's component; its value is `header.about` of the run.
     """
 
@@ -57,3 +58,4 @@ class Shell:
     draft: Any = None
     facts: Any = None
     base: Any = None
+    own: Any = None
