@@ -70,6 +70,9 @@ LEVELS = [
         "stopping",
         "preflight",
         "export",
+        "run_queue",
+        "recipes",
+        "sweeps",
         "encoders",
         "vectors",
         "lexical",
@@ -93,7 +96,7 @@ LEVELS = [
     ],
     ["evaluate"],
     ["ui"],
-    ["commands", "command_train"],
+    ["commands", "command_train", "command_queue"],
     ["__main__"],
 ]
 

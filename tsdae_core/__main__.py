@@ -1,4 +1,4 @@
-"""The command line: `python -m tsdae_core train|runs|reconstruct|embed|search|map|evaluate|export ...`.
+"""The command line: `python -m tsdae_core train|sweep|queue|runs|reconstruct|embed|search|map|evaluate|export ...`.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong input (one sentence on standard error, no traceback).
 """
@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core import commands
+from tsdae_core.command_queue import add_sweep
 from tsdae_core.command_train import train as train_verb
 from tsdae_core.config import PRESETS, settings
 from tsdae_core.evaluate.cli import add_evaluate
 from tsdae_core.launch import WAITING
+from tsdae_core.recipes import RECIPES
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,6 +45,12 @@ def build_parser() -> argparse.ArgumentParser:
     train.add_argument("--name", default="", help="name of the run")
     train.add_argument(
         "--preset", choices=list(PRESETS), help="start from a preset instead of the paper's values"
+    )
+    train.add_argument(
+        "--recipe",
+        choices=list(RECIPES),
+        help="two runs, the second from the encoder of the first: "
+        + "; ".join(f"{key}: {one.text}" for key, one in RECIPES.items()).replace("%", "%%"),
     )
     train.add_argument("--text-column", help="column with the sentences")
     train.add_argument(
@@ -113,6 +121,8 @@ def build_parser() -> argparse.ArgumentParser:
     drawn.set_defaults(act=commands.map)
 
     _workspace(add_evaluate(verbs))
+    for parser_of in add_sweep(verbs):
+        _workspace(parser_of)
 
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
     export.add_argument("run")

@@ -18,6 +18,8 @@ def train(args: argparse.Namespace) -> int:
         raise ValueError(
             "give a corpus to train on, or --resume RUN to go on with a run; not both, not neither"
         )
+    if args.recipe:
+        return _two_stages(args)
     run = find_run(args.workspace, args.resume) if args.resume else _new_run(args)
     if run.process() is not None:
         raise ValueError(f"{run.name} is already running; stop it first, or start another run")
@@ -38,15 +40,7 @@ def train(args: argparse.Namespace) -> int:
 
 
 def _new_run(args: argparse.Namespace) -> Run:
-    changes = {
-        one.name: value_of(one.name, getattr(args, one.name))
-        for one in settings()
-        if getattr(args, one.name) is not None
-    }
-    config = TrainConfig.from_preset(args.preset, **changes) if args.preset else checked(changes)
-    corpus = read_text(args, supervised=config.objective == "supervised")
-    for line in corpus.report.sentences():
-        print(line, file=sys.stderr)
+    config, corpus = _asked(args)
     _refuse(config, corpus.table)
     if not (args.preset or args.max_steps or args.epochs):
         print(
@@ -61,6 +55,41 @@ def _new_run(args: argparse.Namespace) -> Run:
             file=sys.stderr,
         )
     return run
+
+
+def _asked(args: argparse.Namespace) -> tuple[TrainConfig, Corpus]:
+    """The settings and the text that the options name."""
+    changes = {
+        one.name: value_of(one.name, getattr(args, one.name))
+        for one in settings()
+        if getattr(args, one.name) is not None
+    }
+    config = TrainConfig.from_preset(args.preset, **changes) if args.preset else checked(changes)
+    corpus = read_text(args, supervised=config.objective == "supervised" or bool(args.recipe))
+    for line in corpus.report.sentences():
+        print(line, file=sys.stderr)
+    return config, corpus
+
+
+def _two_stages(args: argparse.Namespace) -> int:
+    """Both runs of a recipe, through the queue; this terminal only follows them."""
+    from tsdae_core import recipes
+    from tsdae_core.command_queue import follow
+
+    if args.resume:
+        raise ValueError("--recipe makes new runs; resume each of them by its name")
+    config, corpus = _asked(args)
+    for stage in recipes.stages(args.recipe, config):
+        _refuse(stage, corpus.table)
+    print(f"info: {recipes.RECIPES[args.recipe].text}", file=sys.stderr)
+    name = args.name or args.corpus.name.split(".")[0]
+    runs = recipes.create(args.workspace, args.recipe, config, corpus.table, name=name)
+    code = follow(args.workspace, [run.name for run in runs])
+    print(
+        f"{runs[1].name}: {runs[1].status().get('phase', '')}. Encoder: {runs[1].encoder_dir}",
+        file=sys.stderr,
+    )
+    return code
 
 
 def read_text(args: argparse.Namespace, *, supervised: bool) -> Corpus:
