@@ -96,7 +96,7 @@ LEVELS = [
     ],
     ["evaluate"],
     ["ui"],
-    ["commands", "command_train", "command_queue"],
+    ["commands", "command_explore", "command_train", "command_queue"],
     ["__main__"],
 ]
 

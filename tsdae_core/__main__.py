@@ -1,4 +1,4 @@
-"""The command line: `python -m tsdae_core train|sweep|queue|runs|reconstruct|embed|search|map|evaluate|export ...`.
+"""The command line: `python -m tsdae_core train|sweep|queue|runs|reconstruct|between|embed|search|changed|hubs|map|evaluate|export ...`.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong input (one sentence on standard error, no traceback).
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core import commands
+from tsdae_core.command_explore import add_explore
 from tsdae_core.command_queue import add_sweep
 from tsdae_core.command_train import train as train_verb
 from tsdae_core.config import PRESETS, settings
@@ -72,11 +73,12 @@ def build_parser() -> argparse.ArgumentParser:
             metavar="VALUE",
             help=f"{one.help} [{one.default}]".replace("%", "%%"),
         )
+    _json(train, "what became of the run")
     _workspace(train)
     train.set_defaults(act=train_verb)
 
     runs = verbs.add_parser("runs", help="list the runs")
-    runs.add_argument("--json", action="store_true")
+    _json(runs, "a list of runs")
     _workspace(runs)
     runs.set_defaults(act=commands.runs)
 
@@ -86,19 +88,28 @@ def build_parser() -> argparse.ArgumentParser:
     )
     embed.add_argument("input", type=Path, help="a text file")
     embed.add_argument("output", type=Path, help=".npy or .parquet")
+    _json(embed, "how many vectors of which size, and where")
     _workspace(embed)
     embed.set_defaults(act=commands.embed)
 
     rebuild = verbs.add_parser("reconstruct", help="damage sentences and rebuild them from their vectors")
     rebuild.add_argument("run")
-    what = rebuild.add_mutually_exclusive_group(required=True)
-    what.add_argument("--sentence")
-    what.add_argument("--input", type=Path)
+    what = rebuild.add_mutually_exclusive_group()
+    what.add_argument("--sentence", help="one sentence")
+    what.add_argument("--input", type=Path, help="a text file; without it the run's held-out sentences")
+    rebuild.add_argument(
+        "--table",
+        action="store_true",
+        help="one row per sentence, the worst first: exact, recovered, chrF, loss, noise stability, and their means",
+    )
+    rebuild.add_argument(
+        "--count", type=_count, default=200, help="sentences of the table, drawn by chance [200]"
+    )
     rebuild.add_argument("--noise", default="delete")
     rebuild.add_argument("--noise-ratio", type=float, default=0.6)
     rebuild.add_argument("--num-beams", type=_count, default=1)
     rebuild.add_argument("--seed", type=int, default=0)
-    rebuild.add_argument("--json", action="store_true")
+    _json(rebuild, "every token with its state; with --table the means and the rows")
     _workspace(rebuild)
     rebuild.set_defaults(act=commands.reconstruct)
 
@@ -108,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     search.add_argument("query")
     search.add_argument("-k", type=_count, default=10, help="how many sentences [10]")
     search.add_argument("--label", default="", help="only among the sentences of this label")
-    search.add_argument("--json", action="store_true")
+    _json(search, "a list of hits: rank, row, score, sentence, label")
     _workspace(search)
     search.set_defaults(act=commands.search)
 
@@ -117,9 +128,12 @@ def build_parser() -> argparse.ArgumentParser:
     drawn.add_argument("corpus", nargs="?", type=Path, help="a text file; a run's own text if left out")
     drawn.add_argument("output", type=Path, help=".html (works offline), .csv, .png or .svg")
     drawn.add_argument("--seed", type=int, default=42, help="the same seed draws the same map [42]")
+    _json(drawn, "where the map is and what it shows")
     _workspace(drawn)
     drawn.set_defaults(act=commands.map)
 
+    for parser_of in add_explore(verbs):
+        _workspace(parser_of)
     _workspace(add_evaluate(verbs))
     for parser_of in add_sweep(verbs):
         _workspace(parser_of)
@@ -127,6 +141,7 @@ def build_parser() -> argparse.ArgumentParser:
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
     export.add_argument("run")
     export.add_argument("output", type=Path)
+    _json(export, "where the encoder is")
     _workspace(export)
     export.set_defaults(act=commands.export)
     return parser
@@ -137,6 +152,10 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed; got {text}")
     return int(text)
+
+
+def _json(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
 def _workspace(parser: argparse.ArgumentParser) -> None:

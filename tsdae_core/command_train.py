@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import shlex
 import sys
@@ -14,6 +16,22 @@ from tsdae_core.runs import Run, create_run, find_run
 
 
 def train(args: argparse.Namespace) -> int:
+    """Train; with `--json` what became of it stands alone on standard output."""
+    if not args.json:
+        return _train(args)[1]
+    with contextlib.redirect_stdout(sys.stderr):
+        run, code = _train(args)
+    said = run.status()
+    told = {key: said.get(key) for key in ("state", "step", "total", "loss", "held_out", "error")}
+    print(
+        json.dumps(
+            {"name": run.name, "path": str(run.path), "encoder": str(run.encoder_dir)} | told, indent=2
+        )
+    )
+    return code
+
+
+def _train(args: argparse.Namespace) -> tuple[Run, int]:
     if bool(args.corpus) == bool(args.resume):
         raise ValueError(
             "give a corpus to train on, or --resume RUN to go on with a run; not both, not neither"
@@ -27,7 +45,7 @@ def train(args: argparse.Namespace) -> int:
 
     if launch.processes(run.config().devices) > 1:
         launch.start(run)
-        return _follow(run)
+        return run, _follow(run)
     from tsdae_core import train as training
 
     run.clear_stop()
@@ -36,7 +54,7 @@ def train(args: argparse.Namespace) -> int:
     print(f"Run {run.name} in {run.path}", file=sys.stderr)
     code = training.main(run.path, bar=sys.stderr.isatty())
     print(f"{run.name}: {run.status().get('phase', '')}. Encoder: {run.encoder_dir}", file=sys.stderr)
-    return code
+    return run, code
 
 
 def _new_run(args: argparse.Namespace) -> Run:
@@ -71,7 +89,7 @@ def _asked(args: argparse.Namespace) -> tuple[TrainConfig, Corpus]:
     return config, corpus
 
 
-def _two_stages(args: argparse.Namespace) -> int:
+def _two_stages(args: argparse.Namespace) -> tuple[Run, int]:
     """Both runs of a recipe, through the queue; this terminal only follows them."""
     from tsdae_core import recipes
     from tsdae_core.command_queue import follow
@@ -89,7 +107,7 @@ def _two_stages(args: argparse.Namespace) -> int:
         f"{runs[1].name}: {runs[1].status().get('phase', '')}. Encoder: {runs[1].encoder_dir}",
         file=sys.stderr,
     )
-    return code
+    return runs[1], code
 
 
 def read_text(args: argparse.Namespace, *, supervised: bool) -> Corpus:

@@ -1,4 +1,4 @@
-"""What the verbs of the command line do, but `train` and `evaluate`; each returns the exit code."""
+"""What the verbs of the command line do, but those that have a module of their own (train, evaluate, sweep, changed, hubs, between); each returns the exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from tsdae_core.files import wants_folder
-from tsdae_core.runs import find_run, list_runs
+from tsdae_core.runs import Run, find_run, list_runs
 
 
 def runs(args: argparse.Namespace) -> int:
@@ -47,7 +47,11 @@ def embed(args: argparse.Namespace) -> int:
         np.save(args.output, vectors)
     else:
         pq.write_table(pa.table({"sentence": texts, "vector": list(vectors)}), args.output)
-    print(f"{len(texts):,} vectors of {vectors.shape[1]} numbers in {args.output}", file=sys.stderr)
+    count, size = vectors.shape
+    if args.json:
+        told = {"system": args.system, "output": str(args.output), "sentences": count, "size": size}
+        print(json.dumps(told, indent=2))
+    print(f"{count:,} vectors of {size} numbers in {args.output}", file=sys.stderr)
     return 0
 
 
@@ -56,12 +60,15 @@ def reconstruct(args: argparse.Namespace) -> int:
     from tsdae_core.rebuild import load_model, rebuild
 
     run = find_run(args.workspace, args.run)
-    texts = (
-        [args.sentence]
-        if args.sentence is not None
-        else read_corpus(args.input).table["sentence"].to_pylist()
-    )
+    if args.sentence is not None:
+        texts = [args.sentence]
+    elif args.input:
+        texts = read_corpus(args.input).table["sentence"].to_pylist()
+    else:
+        texts = _held_out(run)
     model = load_model(run)
+    if args.table:
+        return _table(args, model, texts)
     rows = []
     for first in range(0, len(texts), 32):
         part = texts[first : first + 32]
@@ -87,6 +94,46 @@ def reconstruct(args: argparse.Namespace) -> int:
     return 0
 
 
+def _held_out(run: Run) -> list[str]:
+    """The sentences that the run did not train on, or all of its text when none are held out."""
+    import pyarrow as pa
+
+    from tsdae_core.plan import held_out_rows
+
+    column = run.corpus()["sentence"]
+    rows = held_out_rows(len(column), run.config())
+    return [str(text) for text in (column.take(pa.array(rows)) if rows else column).to_pylist()]
+
+
+def _table(args: argparse.Namespace, model: Any, texts: list[str]) -> int:
+    """Many sentences as the page's table has them, the worst first."""
+    from tqdm import tqdm
+
+    from tsdae_core import inside
+
+    picked = [texts[row] for row in inside.drawn(len(texts), args.count)]
+    with tqdm(total=len(picked), disable=not sys.stderr.isatty(), unit="sentence") as bar:
+        rows = inside.many(
+            model,
+            picked,
+            noise=args.noise,
+            ratio=args.noise_ratio,
+            seed=args.seed,
+            told=lambda done, total: bar.update(done - bar.n),
+        )
+    means = inside.summary(rows)
+    if args.json:
+        print(json.dumps({"means": means, "of": len(texts), "rows": rows}, ensure_ascii=False, indent=2))
+        return 0
+    told = ", ".join(f"{name} {value:.3f}" for name, value in means.items())
+    print(f"{len(rows):,} of {len(texts):,} sentences; means: {told}")
+    for row in rows:
+        print(
+            f"{row['chrf']:.2f}  {row['loss']:6.2f}  {row['stability']:.2f}  {row['source']}  ->  {row['text']}"
+        )
+    return 0
+
+
 def _plain(tokens: list[dict[str, Any]]) -> str:
     return "".join(
         ("" if token["g"] or not place else " ") + token["t"] for place, token in enumerate(tokens)
@@ -95,9 +142,9 @@ def _plain(tokens: list[dict[str, Any]]) -> str:
 
 def search(args: argparse.Namespace) -> int:
     from tsdae_core import explore
-    from tsdae_core.corpus import read_corpus
+    from tsdae_core.corpus import read_labelled
 
-    table = read_corpus(args.corpus).table
+    table = read_labelled(args.corpus).table
     rows = explore.search(
         args.system, table, args.query, k=args.k, workspace=args.workspace, label=args.label
     )
@@ -112,15 +159,19 @@ def search(args: argparse.Namespace) -> int:
 def map(args: argparse.Namespace) -> int:
     from tsdae_core import map_export
 
-    print(
-        map_export.command(args.system, args.corpus, args.output, args.workspace, args.seed), file=sys.stderr
-    )
+    said = map_export.command(args.system, args.corpus, args.output, args.workspace, args.seed)
+    if args.json:
+        print(json.dumps({"system": args.system, "output": str(args.output), "text": said}, indent=2))
+    print(said, file=sys.stderr)
     return 0
 
 
 def export(args: argparse.Namespace) -> int:
     from tsdae_core.export import copy_encoder
 
-    copy_encoder(find_run(args.workspace, args.run), args.output)
+    run = find_run(args.workspace, args.run)
+    copy_encoder(run, args.output)
+    if args.json:
+        print(json.dumps({"name": run.name, "output": str(args.output)}, indent=2))
     print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)
     return 0

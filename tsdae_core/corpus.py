@@ -108,6 +108,12 @@ def read_corpus(path: Path, options: ReadOptions = ReadOptions()) -> Corpus:
     return _read(source, options, path.name)
 
 
+def read_labelled(path: Path) -> Corpus:
+    """The sentences of a file with its labels: the columns of both are found by themselves. Raises as `read_corpus`."""
+    seen = peek(path)
+    return read_corpus(path, ReadOptions(text_column=seen.text_column, label_column=seen.label_column))
+
+
 def from_text(text: str, options: ReadOptions = ReadOptions()) -> Corpus:
     """The sentences of a pasted text, one per line. Raises `ValueError` when none is left."""
     return _read(open_text(text), options, "the text")

@@ -73,6 +73,14 @@ def test_a_file_is_refused_in_words_another_is_searched_and_stays_through_a_relo
     page.get_by_role("tab", name="What changed most").click()
     page.wait_for_selector(".diff-words")
     assert "51 sentences" in page.locator(".diff-summary").inner_text()
+    page.locator(".diff-body > details summary").nth(0).click()
+    page.wait_for_selector(".group-table")
+    assert sorted(page.locator(".group-name").all_inner_texts()) == ["a", "b"]
+    page.locator(".diff-body > details summary").nth(1).click()
+    page.wait_for_selector(".moved-plot .main-svg")
+    drawn = page.evaluate("document.querySelector('.moved-plot').data.map(one => [...one.x, ...one.y])")
+    assert [line[:3] for line in drawn] == [[0, 10, 1]] * 2, "the base, and the result at step 10"
+    assert "All 51 sentences" in page.locator(".diff-body > details").nth(1).inner_text()
 
     page.locator("#search-in input").click()
     page.get_by_role("option", name="the run's own text").click()

@@ -87,8 +87,22 @@ def test_what_changed_most_lists_neighbours_and_leads_to_a_search(
     parts = page.locator(".diff-item").first.locator(".diff-part")
     counts = [int(text.split()[-1]) for text in parts.locator("h4").all_inner_texts()]
     assert counts[0] == counts[2] == 10 - counts[1]
-    page.locator(".diff-crowd summary").click()
-    popular = page.locator(".diff-crowd table").first.locator("tr:has(td)")
+    groups, training, crowd = (page.locator(".diff-body > details").nth(place) for place in range(3))
+    groups.locator("summary").click()
+    page.wait_for_selector(".group-table")
+    assert page.locator(".group-name").all_inner_texts()[-1] in (LABEL, "plain")
+    page.get_by_role("button", name="By cluster").click()
+    page.wait_for_function(
+        "document.querySelector('.group-box')?.parentElement.innerText.startsWith('Clusters as')"
+    )
+    sizes = page.locator(".group-table tr td:nth-child(2)").all_inner_texts()
+    assert sum(map(int, sizes)) == 200
+    training.locator("summary").click()
+    page.wait_for_selector(".moved-plot .main-svg")
+    steps = page.evaluate("document.querySelector('.moved-plot').data[0].x")
+    assert steps == [0, *STEPS]
+    crowd.locator("summary").click()
+    popular = crowd.locator("table").first.locator("tr:has(td)")
     assert popular.count() == 8
     assert int(popular.first.locator("td").nth(1).inner_text()) >= 10
 

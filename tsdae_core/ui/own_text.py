@@ -17,7 +17,7 @@ from typing import Any
 import gradio as gr
 import pyarrow as pa
 
-from tsdae_core.corpus import ReadOptions, peek, read_corpus
+from tsdae_core.corpus import read_labelled
 from tsdae_core.runs import Run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.drafts import Draft, find_draft, save_draft
@@ -96,9 +96,7 @@ def looked_at(workspace: Path, run: Run, key: Any = RUNS_OWN) -> Looked:
 
 def read_own(workspace: Path, file: Path) -> Draft:
     """An uploaded file as a text to search. Raises `ValueError` with one sentence when it cannot be used."""
-    seen = peek(file)
-    options = ReadOptions(text_column=seen.text_column, label_column=seen.label_column)
-    corpus = read_corpus(file, options)
+    corpus = read_labelled(file)
     count = corpus.table.num_rows
     if count > MOST:
         raise ValueError(
