@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tsdae_core.__main__ import build_parser
+from tests.conftest import make_sentences
+from tsdae_core.__main__ import build_parser, main
 from tsdae_core.runs import list_runs
 
 ROOT = Path(__file__).parent.parent
@@ -33,12 +35,37 @@ def test_every_command_is_one_that_the_command_line_takes(command: str) -> None:
     assert build_parser().parse_args(shlex.split(command)).act
 
 
-def test_the_python_example_runs(tmp_path: Path) -> None:
-    [block] = [block for kind, block in BLOCKS if kind == "python"]
-    exec(block, {"workspace": tmp_path})
+PYTHON = [block for kind, block in BLOCKS if kind == "python"]
+
+
+def test_the_first_python_example_makes_a_run(tmp_path: Path) -> None:
+    exec(PYTHON[0], {"workspace": tmp_path})
     [run] = list_runs(tmp_path)
     assert run.name == "mine"
     assert run.corpus().num_rows == 100
+
+
+def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_model_folder: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("\n".join(make_sentences(40)))
+    options = [
+        "--base-model",
+        str(tiny_model_folder),
+        "--max-steps",
+        "2",
+        "--devices",
+        "cpu",
+        "--precision",
+        "fp32",
+    ]
+    assert main(["train", str(text), "--workspace", str(tmp_path / "work"), *options]) == 0
+    assert len(PYTHON) > 1
+    for block in PYTHON[1:]:
+        known: dict[str, Any] = {"workspace": tmp_path / "work"}
+        exec(block, known)
+        assert len(known["hits"]) == 5
+        assert known["shown"]["source"].startswith("The meeting")
+        assert len(known["changed_most"]) == len(known["table"]) == 5
 
 
 def test_every_picture_and_file_that_is_named_exists() -> None:
