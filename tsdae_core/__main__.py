@@ -139,7 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
         _workspace(parser_of)
 
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
-    export.add_argument("run")
+    export.add_argument("run", help="a run, or RUN@STEP for one of its checkpoints")
     export.add_argument("output", type=Path)
     _json(export, "where the encoder is")
     _workspace(export)

@@ -169,8 +169,10 @@ def map(args: argparse.Namespace) -> int:
 def export(args: argparse.Namespace) -> int:
     from tsdae_core.export import copy_encoder
 
-    run = find_run(args.workspace, args.run)
-    copy_encoder(run, args.output)
+    name, _, step = args.run.rpartition("@")
+    chosen = int(step) if name and step.isdecimal() else None
+    run = find_run(args.workspace, args.run if chosen is None else name)
+    copy_encoder(run, args.output, step=chosen)
     if args.json:
         print(json.dumps({"name": run.name, "output": str(args.output)}, indent=2))
     print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)

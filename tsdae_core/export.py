@@ -25,17 +25,22 @@ def run_of_encoder(folder: Path) -> Run | None:
     )
 
 
-def copy_encoder(run: Run, output: Path) -> None:
-    """Copy the encoder to a folder that does not exist yet.
+def copy_encoder(run: Run, output: Path, *, step: int | None = None) -> None:
+    """Copy the encoder, or a checkpoint's, to a folder that does not exist yet.
 
     Raises:
-        ValueError: when there is no encoder, or something is in the way.
+        ValueError: when there is no encoder or no such checkpoint, or something is in the way.
     """
-    _wants_encoder(run)
+    if step is None:
+        _wants_encoder(run)
+    source = run.encoder_dir if step is None else run.checkpoint(step).encoder_dir
+    if not source.is_dir():
+        had = ", ".join(str(one.step) for one in run.checkpoints()) or "none"
+        raise ValueError(f"{run.name} has no checkpoint at step {step}; it has {had}")
     if output.exists():
         raise ValueError(f"{output} is already there; give a folder that does not exist yet")
     wants_folder(output)
-    shutil.copytree(run.encoder_dir, output)
+    shutil.copytree(source, output)
 
 
 def zip_encoder(run: Run, folder: Path) -> Path:

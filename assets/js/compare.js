@@ -1,9 +1,9 @@
 /* The comparison: how far it is, the verdict, the table with the best in bold, the bars, and the table as a file.
 
    props.value is {run, message, asked}. Server functions: state(run, known), file(run, job, format). Event: 'compare_stop'
-   with {job}. Names of systems and tasks enter through textContent only. */
+   with {job}. A run that begins with "sweep:" is a sweep; a table may come with a curve, see compare_curve.js. Names of systems and tasks enter through textContent only. */
 
-const ACTIVE = ["starting", "running", "stopping"];
+const ACTIVE = ["queued", "starting", "running", "stopping"];
 const FILES = { csv: ["CSV", "text/csv", "csv"], markdown: ["Markdown", "text/markdown", "md"], latex: ["LaTeX", "text/x-tex", "tex"] };
 const COLOURS = ["#E69F00", "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#F0E442"];
 const PATTERNS = ["", "", "/", "x", ".", "\\", "-", "+", "|"];
@@ -35,7 +35,9 @@ const notes = make("ul", "compare-notes");
 const reported = make("details", "compare-reported");
 plot.setAttribute("role", "img");
 plot.setAttribute("aria-label", "The table as bars");
-result.append(verdict, holder, legend, saves, plot, notes, reported);
+const curve = make("div", "compare-plot");
+curve.hidden = true;
+result.append(verdict, holder, legend, saves, curve, plot, notes, reported);
 frame.append(bar, note, empty, result);
 element.replaceChildren(frame);
 for (const one of [bar, note, result]) one.hidden = true;
@@ -56,6 +58,7 @@ saves.prepend(make("span", "watch-more", "Save the table as"));
 let run = "";
 let shown = "";
 let table = null;
+let curved = null;
 let round = 0;
 let timer = 0;
 
@@ -65,7 +68,7 @@ function begin() {
   if ((value.run || "") !== run) {
     run = value.run || "";
     shown = job = "";
-    table = null;
+    table = curved = null;
     result.hidden = bar.hidden = true;
   }
   say(value.message || "");
@@ -101,6 +104,7 @@ function follow(said) {
   progress(said);
   if (said.table) {
     table = said.table;
+    curved = said.curve || null;
     shown = said.shown;
     draw(said.reported || []);
   }
@@ -122,7 +126,8 @@ function progress(said) {
   frame.dataset.state = said.state;
   if (!active) return;
   if (said.state !== "stopping") stop.disabled = false;
-  told.textContent = said.total ? `${said.phase}, ${number(said.step)} of ${number(said.total)} texts` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
+  stop.hidden = said.state === "queued"; // the queue above the Train tab's result is where it is taken off
+  told.textContent = said.state === "queued" ? said.phase : said.total ? `${said.phase}, ${number(said.step)} of ${number(said.total)} texts` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
   part.style.width = `${said.total ? Math.round((100 * said.step) / said.total) : 0}%`;
   part.classList.toggle("map-waiting", !said.total);
 }
@@ -208,6 +213,7 @@ function bars() {
     text: read("--body-text-color", "#222"), soft: read("--body-text-color-subdued", "#666"), grid: read("--border-color-primary", "#ddd"),
     base: read("--series-base", "#8a939e"), accent: read("--color-accent", "#0f766e"),
   }; // prettier-ignore
+  drawCurve(curve, curved, look, style.fontFamily);
   const narrow = result.clientWidth < 560;
   const titles = table.columns.map((column) => (table.columns.every((one) => one.task === column.task) ? column.metric : `${column.task}<br>${column.metric}`));
   const plain = titles.map((title) => title.replace(/[<>&](?!br>)/g, " ").replaceAll("br ", "<br>"));

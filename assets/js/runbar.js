@@ -55,7 +55,7 @@ const send = (event, pressed, word) => {
 let busy = null;
 let run = {};
 
-const stop = action("Stop and save", "", () => send("run_stop", stop, "Stopping …"));
+const stop = action("Stop and save", "", () => send("run_stop", stop, run.state === "queued" ? "Taking off …" : "Stopping …"));
 const resume = action("Resume", "", () => send("run_resume", resume, "Starting …"));
 const kill = action("End now", "", () =>
   ask(`End ${run.run} at once? What it has learned since its last checkpoint is lost.`, "End now", () => send("run_kill", kill, "Ending …")),
@@ -105,7 +105,8 @@ function draw() {
   resume.hidden = run.active || !run.resumable;
   allow(stop, run.state === "stopping" ? "Stopping …" : "Stop and save", running ? "" : "It is already stopping: it saves and ends at its next step.", "End after the next step and keep a usable model; it can be resumed");
   allow(resume, run.state === "new" ? "Start" : "Resume", "", "Go on from the last checkpoint");
-  kill.hidden = !run.active;
+  kill.hidden = !run.active || run.state === "queued";
+  if (run.state === "queued") allow(stop, "Take off the queue", "", "It is not started by itself then, and can be started by hand");
   allow(kill, "End now", "", "End the process without saving");
   take.hidden = !run.encoder || run.active;
   allow(take, "Download encoder", "", "The encoder as a sentence-transformers folder, zipped");

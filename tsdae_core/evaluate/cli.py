@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core.evaluate.kinds import KINDS
+from tsdae_core.runs import list_runs
 
 SYSTEM_HELP = (
     "a run, RUN@STEP, base:RUN, bundled (the model that comes with the app), a sentence-transformers folder or hub name, bm25, glove:FILE, words:MODEL (averaged "
@@ -45,6 +46,11 @@ def add_evaluate(verbs: Any) -> argparse.ArgumentParser:
         "--all-metrics", action="store_true", help="a column for every metric, not only the main one"
     )
     parser.add_argument(
+        "--checkpoints",
+        action="store_true",
+        help="of each run named, the untrained base and every checkpoint as a row of its own",
+    )
+    parser.add_argument(
         "--resamples", type=int, default=1000, help="of the paired bootstrap; 0 for none [1000]"
     )
     parser.set_defaults(act=_evaluate)
@@ -59,6 +65,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     if args.resamples < 0:
         raise ValueError(f"--resamples must be 0 or more; got {args.resamples}")
     rows = [named(text) for text in args.systems]
+    if args.checkpoints:
+        rows = [row for one in rows for row in _steps(one, Path(args.workspace))]
     tasks = [task for spec in args.tasks for task in read_tasks(spec)]
     teller = _Teller(sys.stderr.isatty())
     table = evaluate(
@@ -72,6 +80,17 @@ def _evaluate(args: argparse.Namespace) -> int:
     teller.clear()
     sys.stdout.write(FORMATS[args.format](table) + "\n")
     return 0
+
+
+def _steps(row: tuple[str, list[str]], workspace: Path) -> list[tuple[str, list[str]]]:
+    """The base and the checkpoints of a row that is one run; any other row as it is."""
+    runs = {run.name: run for run in list_runs(workspace)}
+    label, systems = row
+    if len(systems) != 1 or systems[0] not in runs:
+        return [row]
+    name = systems[0]
+    steps = [(f"{label}@{one.step}", [f"{name}@{one.step}"]) for one in runs[name].checkpoints()]
+    return [(f"base:{label}", [f"base:{name}"]), *steps]
 
 
 class _Teller:

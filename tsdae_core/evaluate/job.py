@@ -63,8 +63,8 @@ def start_evaluation(
     folder.mkdir(parents=True)
     wish = {"run": run.name, "rows": [[label, systems] for label, systems in rows], "own": own, "kind": kind}
     try:
-        path = "" if own else str(_copied(files, kind, folder / "files"))
-        _tasks(run, own, kind, Path(path))
+        path = "" if own else str(copied(files, kind, folder / "files"))
+        tasks_of(run, own, kind, Path(path))
     except Exception:
         shutil.rmtree(folder)
         raise
@@ -77,7 +77,7 @@ def start_evaluation(
     return job
 
 
-def _copied(files: Sequence[Path], kind: str, folder: Path) -> Path:
+def copied(files: Sequence[Path], kind: str, folder: Path) -> Path:
     """The user's files under names of our own; the folder itself when there are several."""
     if kind not in KINDS:
         raise ValueError(f"Choose what kind of task the file is: {', '.join(KINDS)}.")
@@ -98,7 +98,8 @@ def _copied(files: Sequence[Path], kind: str, folder: Path) -> Path:
     return next(folder.iterdir())
 
 
-def _tasks(run: Run, own: str, kind: str, path: Path) -> list[Task]:
+def tasks_of(run: Run, own: str, kind: str, path: Path) -> list[Task]:
+    """The tasks that a wish names. Raises `ValueError` for one that cannot be read."""
     return [proxies.of_run(run, own)] if own else read_task(kind, path)
 
 
@@ -128,7 +129,7 @@ def compute(job: Job) -> None:
     wish = wish_of(job)
     workspace = Path(wish["workspace"])
     run = find_run(workspace, wish["run"])
-    tasks = _tasks(run, wish["own"], wish["kind"], Path(wish["path"]))
+    tasks = tasks_of(run, wish["own"], wish["kind"], Path(wish["path"]))
     rows = [(str(label), list(systems)) for label, systems in wish["rows"]]
     told = [0.0]
 

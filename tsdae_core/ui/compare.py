@@ -10,7 +10,7 @@ import gradio as gr
 from tsdae_core import launch
 from tsdae_core.evaluate.kinds import KINDS, PROXIES
 from tsdae_core.runs import ACTIVE, find_run, list_runs
-from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of
+from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of, shown_choices
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import QUIET, Shell
@@ -43,6 +43,14 @@ def build(shell: Shell) -> None:
         )
     with gr.Row(elem_classes=["split"]):
         with gr.Column(scale=1, min_width=320, elem_classes=["side"]):
+            which = gr.Dropdown(
+                shown_choices(shell.workspace),
+                value="",
+                label="Show",
+                info="A comparison of the run, or the table of a sweep",
+                visible=False,
+                elem_id="compare-show",
+            )
             systems = gr.CheckboxGroup(
                 choices(), value=["base", "run", "bm25"], label="Compare", elem_id="compare-systems"
             )
@@ -70,13 +78,23 @@ def build(shell: Shell) -> None:
             view = component(
                 "compare",
                 {"run": ""},
-                uses=["dom"],
+                uses=["dom", "compare_curve"],
                 server_functions=feeds(shell.workspace),
                 elem_id="compare",
             )
 
-    def on_run(name: str) -> tuple[dict[str, Any], gr.Dropdown]:
-        return {"run": name or ""}, gr.Dropdown(choices=others(shell.workspace, name))
+    def on_run(name: str) -> tuple[dict[str, Any], gr.Dropdown, gr.Dropdown]:
+        tables = shown_choices(shell.workspace)
+        show = gr.Dropdown(tables, value="", visible=len(tables) > 1)
+        return {"run": name or ""}, gr.Dropdown(choices=others(shell.workspace, name)), show
+
+    def on_show(name: str, which: str) -> dict[str, Any]:
+        return {"run": which or name or ""}
+
+    def on_tab(which: str) -> gr.Dropdown:
+        tables = shown_choices(shell.workspace)
+        known = which in [value for _, value in tables]
+        return gr.Dropdown(tables, value=which if known else "", visible=len(tables) > 1)
 
     def on_task(which: str) -> gr.Column:
         return gr.Column(visible=which == "file")
@@ -90,7 +108,9 @@ def build(shell: Shell) -> None:
     def on_stop(name: str, event: gr.EventData) -> dict[str, Any]:
         return {"run": name or "", "message": stop(shell, name, str(event._data.get("job", "")))}
 
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, further], **QUIET)
+    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, further, which], **QUIET)
+    shell.tabs.change(on_tab, which, which, **QUIET)
+    which.input(on_show, [shell.picker, which], view, **QUIET)
     task.change(on_task, task, own, **QUIET)
     kind.change(on_kind, kind, [about, file], **QUIET)
     go.click(on_go, [shell.picker, systems, further, task, kind, file], view, **QUIET)

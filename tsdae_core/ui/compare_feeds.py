@@ -11,10 +11,14 @@ from typing import Any
 
 from tsdae_core.evaluate.reported import REPORTED
 from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.sweeps import Sweep, find_sweep, list_sweeps
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
 
 NO_RUN = "Choose a run above, or start one on the Train tab."
+SWEEP = "sweep:"
+"""What is shown is a sweep's table: this, and the sweep's name."""
+
 LONGEST = 300
 """Characters of an encoder's name."""
 
@@ -86,7 +90,9 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
 
 
 def find_job(workspace: Path, run: str, key: str) -> Job:
-    """The evaluation of that name about that run. Raises `ValueError` when it is gone."""
+    """The evaluation of that name about that run, or the sweep. Raises `ValueError` when it is gone."""
+    if run.startswith(SWEEP):
+        return find_sweep(workspace, run.removeprefix(SWEEP))
     heavy()
     from tsdae_core.evaluate import job  # noqa: PLC0415
 
@@ -98,10 +104,11 @@ def find_job(workspace: Path, run: str, key: str) -> Job:
 
 def _state(workspace: Path, run: str, known: str = "") -> dict[str, Any]:
     """The newest evaluation about a run, and the newest table; not the table again that the page knows."""
+    if run.startswith(SWEEP):
+        return _sweep_state(find_sweep(workspace, run.removeprefix(SWEEP)), known)
     find_run(workspace, run)
     heavy()
-    from tsdae_core.evaluate import job, render  # noqa: PLC0415
-    from tsdae_core.evaluate.table import verdict  # noqa: PLC0415
+    from tsdae_core.evaluate import job  # noqa: PLC0415
 
     found = job.evaluations(workspace, run)
     if not found:
@@ -114,15 +121,52 @@ def _state(workspace: Path, run: str, known: str = "") -> dict[str, Any]:
     }
     table = job.read_table(shown) if shown and shown.name != known else None
     if table is not None:
-        answer["table"] = table.data() | {
-            "verdict": verdict(table),
-            "legend": render.legend(table),
-            "headings": [render.heading(column) for column in table.columns],
-            "shown": [[render.number(cell) for cell in row.cells] for row in table.rows],
-            "differs": [[cell.differs for cell in row.cells] for row in table.rows],
-        }
-        answer["reported"] = REPORTED
+        answer |= {"table": drawn(table), "reported": REPORTED}
     return answer
+
+
+def drawn(table: Any) -> dict[str, Any]:
+    """A table with all that is written around it."""
+    from tsdae_core.evaluate import render  # noqa: PLC0415
+    from tsdae_core.evaluate.table import verdict  # noqa: PLC0415
+
+    return table.data() | {
+        "verdict": verdict(table),
+        "legend": render.legend(table),
+        "headings": [render.heading(column) for column in table.columns],
+        "shown": [[render.number(cell) for cell in row.cells] for row in table.rows],
+        "differs": [[cell.differs for cell in row.cells] for row in table.rows],
+    }
+
+
+def _sweep_state(sweep: Sweep, known: str) -> dict[str, Any]:
+    """How far a sweep is, its table once it is there, and the curve over the one number that it varied."""
+    said, ready = sweep.status(), (sweep.path / "table.json").is_file()
+    stamp = f"{sweep.name}-{(sweep.path / 'table.json').stat().st_mtime_ns}" if ready else ""
+    answer = {key: said.get(key) for key in ("state", "phase", "step", "total", "error")}
+    answer |= {"job": sweep.name, "shown": stamp}
+    if said["state"] == "queued":
+        every = [one for _, runs in sweep.groups() for one in runs]
+        done = sum(
+            (sweep.path.parent.parent / one / "encoder" / "model.safetensors").is_file() for one in every
+        )
+        answer["phase"] = f"{done} of {len(every)} runs are trained; the table comes after the last one"
+    if ready and stamp != known:
+        heavy()
+        from tsdae_core.evaluate.sweep import curve_of, read_table  # noqa: PLC0415
+
+        table = read_table(sweep)
+        if table is not None:
+            answer |= {"table": drawn(table), "reported": REPORTED, "curve": curve_of(sweep, table)}
+    return answer
+
+
+def shown_choices(workspace: Path) -> list[tuple[str, str]]:
+    """What the tab can show: the chosen run's comparison, or a sweep."""
+    return [
+        ("The run above", ""),
+        *((f"Sweep {one.name}", f"{SWEEP}{one.name}") for one in list_sweeps(workspace)),
+    ]
 
 
 def _file(workspace: Path, run: str, key: str, kind: str) -> dict[str, str]:
@@ -131,7 +175,7 @@ def _file(workspace: Path, run: str, key: str, kind: str) -> dict[str, str]:
     from tsdae_core.evaluate import job  # noqa: PLC0415
     from tsdae_core.evaluate.render import FORMATS  # noqa: PLC0415
 
-    table = job.read_table(find_job(workspace, run, key))
+    table = job.read_table(find_job(workspace, run, key))  # a sweep's is called the same
     if table is None or kind not in FORMATS:
         raise ValueError("This evaluation has no table yet.")
     return {"text": FORMATS[kind](table) + "\n"}

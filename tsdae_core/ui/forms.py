@@ -149,12 +149,20 @@ def brought(preset: str, objective: str) -> dict[str, Any]:
 
 
 def command_line(
-    config: TrainConfig, preset: str, corpus: Path, *, name: str, workspace: Path, pairs: bool = False
+    config: TrainConfig,
+    preset: str,
+    corpus: Path,
+    *,
+    name: str,
+    workspace: Path,
+    pairs: bool = False,
+    recipe: str = "",
 ) -> str:
-    """The shell command that starts the same run; `pairs` says whether the corpus has pairs."""
+    """The shell command that starts the same run, or both of a recipe; `pairs` says whether the corpus has pairs."""
     words = ["python", "-m", "tsdae_core", "train", str(corpus), "--preset", preset]
     words += ["--text-column", "sentence", "--label-column", "label"]
     words += ["--second-column", SECOND] if pairs else []
+    words += ["--recipe", recipe] if recipe else []
     given = changed(config, TrainConfig.from_preset(preset, objective=config.objective))
     if config.objective != TrainConfig.from_preset(preset).objective:
         given = {"objective": config.objective} | given  # which brings settings of its own

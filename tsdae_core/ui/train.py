@@ -6,11 +6,12 @@ from typing import Any
 
 import gradio as gr
 
-from tsdae_core import launch, preflight
+from tsdae_core import launch, preflight, recipes
 from tsdae_core.config import PRESETS, TrainConfig, checked
+from tsdae_core.recipes import ONE
 from tsdae_core.runs import Run, create_run, safe_name
 from tsdae_core.supervision import has_pairs
-from tsdae_core.ui import forms, watch
+from tsdae_core.ui import forms, several, watch
 from tsdae_core.ui.components import component
 from tsdae_core.ui.drafts import find_draft, first_found
 from tsdae_core.ui.header import see
@@ -41,6 +42,7 @@ def build(shell: Shell) -> None:
                 elem_id="preset",
                 elem_classes=["cards"],
             )
+            recipe = several.recipe_choice()
             form = forms.build_form(FIRST)
             with gr.Accordion("Sentences to watch", open=False, elem_id="probes-fold"):
                 probes = gr.Textbox(
@@ -51,14 +53,17 @@ def build(shell: Shell) -> None:
                     elem_id="probes-text",
                 )
             name = gr.Textbox(label="Name of the run", placeholder="named after the text", elem_id="run-name")
+            varied, count, queue_these = several.sweep_fold()
         with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
+            several.queue_view(shell)
             watch.build(shell)
 
     given = [shell.draft, preset, name, *form.inputs.values()]
+    judged = [shell.draft, preset, recipe, name, *form.inputs.values()]
     seen = [about, start, measure, form.fold]
 
-    def on_change(key: str, preset: str, name: str, *values: Any) -> tuple[Any, ...]:
-        shown, button, fold = judge(shell, key, preset, name=name, values=form.values(values))
+    def on_change(key: str, preset: str, recipe: str, name: str, *values: Any) -> tuple[Any, ...]:
+        shown, button, fold = judge(shell, key, preset, recipe=recipe, name=name, values=form.values(values))
         return shown, button, button, fold
 
     def on_open(request: gr.Request, kept: str, *rest: Any) -> tuple[Any, ...]:
@@ -75,17 +80,28 @@ def build(shell: Shell) -> None:
         return (shown or {}) | {"estimate": measured(shell, key, form.values(values))}
 
     def on_start(key: str, preset: str, name: str, *rest: Any) -> tuple[Any, ...]:
-        *values, probes = rest
+        *values, probes, recipe = rest
         try:
-            run = begin(shell, key, form.values(values), name=name, probes=probes)
+            run = begin(shell, key, form.values(values), name=name, probes=probes, recipe=recipe)
         except ValueError as error:
             raise gr.Error(forms.plain(str(error)), print_exception=False) from error
         return *see(shell, run.name), gr.Tabs(selected="train")
 
     often = QUIET | {"trigger_mode": "always_last", "concurrency_limit": None}
-    changes = [one.change for one in [shell.draft, preset, name, *form.inputs.values()]]
-    shell.app.load(on_open, given, seen, **QUIET)
-    gr.on([shell.tabs.change, *changes], on_change, given, seen, **often)
+    changes = [one.change for one in judged]
+    shell.app.load(on_open, judged, seen, **QUIET)
+    gr.on([shell.tabs.change, *changes], on_change, judged, seen, **often)
+    several.wire_sweep(
+        shell,
+        varied,
+        count,
+        queue_these,
+        given=given,
+        form=form,
+        see=see,
+        picker=shell.picker,
+        facts=shell.facts,
+    )
     base = form.inputs["base_model"]
     gr.on(
         [shell.app.load, base.change],
@@ -104,14 +120,14 @@ def build(shell: Shell) -> None:
     gr.on(
         [start.click, name.submit],
         on_start,
-        [*given, probes],
+        [*given, probes, recipe],
         [shell.picker, shell.facts, shell.tabs],
         **QUIET,
     )
 
 
 def judge(
-    shell: Shell, key: str, preset: str, *, name: str, values: dict[str, Any]
+    shell: Shell, key: str, preset: str, *, name: str, values: dict[str, Any], recipe: str = ONE
 ) -> tuple[dict[str, Any], gr.Button, Any]:
     """What the settings mean for this text: findings, whether a start makes sense, the fold's title."""
     draft = find_draft(shell.workspace, key)
@@ -125,7 +141,9 @@ def judge(
     fold = gr.Accordion(label=forms.fold_title(config))
     if draft is None:
         return said([("info", NO_TEXT)], None, off=NO_TEXT), gr.Button(interactive=False), fold
-    found = [(one.level, forms.plain(one.text)) for one in preflight.check(config, table)]
+    stages = [config] if recipe == ONE else recipes.stages(recipe, config)
+    every = [(one.level, forms.plain(one.text)) for stage in stages for one in preflight.check(stage, table)]
+    found = sorted(dict.fromkeys(every), key=lambda one: ("error", "warning", "info").index(one[0]))
     off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
         config,
@@ -134,6 +152,7 @@ def judge(
         name=safe_name(name or ""),
         workspace=shell.workspace,
         pairs=what == "pairs",
+        recipe="" if recipe == ONE else recipe,
     )
     shown = said([("info", off), *found] if off else found, text, command=command, off=off)
     return shown, gr.Button(interactive=not shown["off"]), fold
@@ -159,18 +178,29 @@ def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
         return {"error": forms.plain(str(error))}
 
 
-def begin(shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: str) -> Run:
-    """Make the run and start it. Raises `ValueError` with one sentence when it cannot be started."""
+def begin(
+    shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: str, recipe: str = ONE
+) -> Run:
+    """Make the run and start it; of a recipe both, and the queue does. Returns the first.
+
+    Raises:
+        ValueError: with one sentence when it cannot be started.
+    """
     draft = find_draft(shell.workspace, key)
     if draft is None or shell.read_only:
         raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
     config: TrainConfig = checked(values)
     table = draft.table()
-    for finding in preflight.check(config, table):
-        if finding.level == "error":
-            raise ValueError(finding.text)
+    for stage in [config] if recipe == ONE else recipes.stages(recipe, config):
+        for finding in preflight.check(stage, table):
+            if finding.level == "error":
+                raise ValueError(finding.text)
     own = [line.strip()[:LONGEST_PROBE] for line in (probes or "").splitlines() if line.strip()]
     stem = draft.title.split(".")[0]
+    if recipe != ONE:
+        return recipes.create(
+            shell.workspace, recipe, config, table, name=name or stem, probes=own[:MOST_PROBES]
+        )[0]
     run = create_run(shell.workspace, config, table, name=name or stem, probes=own[:MOST_PROBES])
     launch.start(run)
     return run

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from tsdae_core import launch
+from tsdae_core import launch, run_queue
 from tsdae_core.export import zip_encoder
 from tsdae_core.runs import Run, delete_run, find_run
 from tsdae_core.ui.components import component
@@ -55,10 +55,10 @@ def build(shell: Shell) -> None:
         return gr.DownloadButton(value=pack(shell, name))
 
     def on_stop(name: str) -> tuple[Any, ...]:
-        return act(shell, name, launch.stop)
+        return act(shell, name, run_queue.halt)
 
     def on_kill(name: str) -> tuple[Any, ...]:
-        return act(shell, name, launch.kill)
+        return act(shell, name, run_queue.end)
 
     def on_resume(name: str) -> tuple[Any, ...]:
         return act(shell, name, launch.start)

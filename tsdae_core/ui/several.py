@@ -1,0 +1,179 @@
+"""More than one run, on the Train tab: two-stage recipes, the values of a sweep, and the queue that does one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import FormComponent
+
+from tsdae_core import run_queue
+from tsdae_core.config import TrainConfig, checked, describe
+from tsdae_core.recipes import ONE, RECIPES
+from tsdae_core.runs import Run, find_run, list_runs
+from tsdae_core.sweeps import SIZE, Sweep, combinations, create_sweep, values_of
+from tsdae_core.ui import forms
+from tsdae_core.ui.components import component
+from tsdae_core.ui.drafts import find_draft
+from tsdae_core.ui.shell import LIGHT, QUIET, Shell
+
+VARIED = {
+    "noise_ratio": "0.3, 0.6, 0.9",
+    "noise": "delete, swap, mask",
+    "pooling": "cls, mean, max",
+    "tied": "yes, no",
+    "objective": "tsdae, mlm, ct, simcse",
+    "base_model": "names, with commas between",
+    SIZE: "128, 1024, 8192",
+    "seed": "1, 2, 3",
+}
+"""What a sweep can vary on the page (the shell takes any setting), with an example of its values."""
+
+READ_ONLY = "This page is read-only: nothing can be started here."
+NO_TEXT = "Load a text on the Data tab first."
+
+
+def recipe_choice() -> gr.Radio:
+    """One run, or a recipe of two."""
+    every = [("One run\nWith the settings below.", ONE)]
+    every += [(f"{one.title}\n{one.text}", key) for key, one in RECIPES.items()]
+    return gr.Radio(every, value=ONE, label="Stages", elem_id="recipe", elem_classes=["cards"])
+
+
+def sweep_fold() -> tuple[dict[str, FormComponent], gr.Markdown, gr.Button]:
+    """The values of a sweep, what they come to, and the button that puts the runs into the queue."""
+    inputs: dict[str, FormComponent] = {}
+    with gr.Accordion("Several values (sweep)", open=False, elem_id="sweep"):
+        gr.Markdown(
+            "Values with commas between; every combination is a run, and all else is as set above. A tenth of the text is set "
+            "aside for the table, which comes on the Compare tab.",
+            elem_classes=["quiet"],
+        )
+        for name, example in VARIED.items():
+            label = "Sentences to train on (corpus size)" if name == SIZE else describe(name).label
+            inputs[name] = gr.Textbox(label=label, placeholder=example, elem_id=f"vary-{name}")
+        count = gr.Markdown("", elem_id="sweep-count", elem_classes=["quiet"])
+        button = gr.Button("Queue these runs", interactive=False, elem_id="sweep-go")
+    return inputs, count, button
+
+
+def queue_view(shell: Shell) -> gr.HTML:
+    """The queue as a list; empty and hidden while nothing waits."""
+    view = component(
+        "queue",
+        {"read_only": shell.read_only},
+        uses=["dom"],
+        server_functions=[feed(shell.workspace)],
+        elem_id="queue",
+    )
+
+    def on_act(shown: dict[str, Any], event: gr.EventData) -> dict[str, Any]:
+        said = act(shell, str(event._data.get("deed", "")), str(event._data.get("name", "")))
+        return {"read_only": shell.read_only, "message": said, "turn": int((shown or {}).get("turn", 0)) + 1}
+
+    view.queue_act(on_act, view, view, **QUIET)
+    return view
+
+
+def feed(workspace: Path) -> Callable[[list[Any]], dict[str, Any]]:
+    """What the list asks for: who waits, whether the queue goes on, and what it is at."""
+
+    def queue(_: list[Any]) -> dict[str, Any]:
+        job = run_queue.queue_job(workspace)
+        waits = [{"name": entry, "title": _title(entry, one)} for entry, one in run_queue.waiting(workspace)]
+        alive = job.process() is not None
+        training = next((run.name for run in list_runs(workspace) if run.state in run_queue.AT_WORK), "")
+        return {
+            "waiting": waits,
+            "going": alive and not job.stop_requested(),
+            "pausing": alive and job.stop_requested(),
+            "current": training,
+        }
+
+    return queue
+
+
+def _title(entry: str, job: Any) -> str:
+    if not isinstance(job, Run):
+        return f"Table of the sweep {job.name}"
+    base = run_queue.base_run(job)
+    return f"{entry}, from the encoder of {base.name}" if base else entry
+
+
+def act(shell: Shell, deed: str, name: str) -> str:
+    """Change the queue: up, down, remove, pause, resume. "" or one sentence on why not."""
+    try:
+        if shell.read_only:
+            raise ValueError(READ_ONLY)
+        if deed in ("up", "down"):
+            run_queue.move(shell.workspace, name, by=-1 if deed == "up" else 1)
+        elif deed == "remove":
+            found = dict(run_queue.waiting(shell.workspace))
+            if name in found:
+                run_queue.halt(found[name])
+        elif deed == "pause":
+            run_queue.pause(shell.workspace)
+        elif deed == "resume":
+            run_queue.resume(shell.workspace)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def wanted(texts: Sequence[str | None]) -> dict[str, list[Any]]:
+    """Setting -> values, from what the fields hold. Raises `ValueError` for a wrong value."""
+    return {
+        name: values_of(name, text) for name, text in zip(VARIED, texts, strict=True) if (text or "").strip()
+    }
+
+
+def count_words(texts: Sequence[str | None]) -> tuple[str, bool]:
+    """What the values come to, in words, and whether they make a sweep."""
+    try:
+        vary = wanted(texts)
+        runs = len(combinations(vary)) if vary else 0
+    except ValueError as error:
+        return forms.plain(str(error)), False
+    if not runs:
+        return "", False
+    return f"{runs:,} run{'s' if runs > 1 else ''}, one after the other, then a table.", True
+
+
+def start_sweep(
+    shell: Shell, key: str, preset: str, *, values: dict[str, Any], texts: Sequence[str | None], name: str
+) -> Sweep:
+    """Queue a sweep of the loaded text. Raises `ValueError` with one sentence when it cannot be."""
+    draft = find_draft(shell.workspace, key)
+    if draft is None or shell.read_only:
+        raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
+    config: TrainConfig = checked(values)
+    usual = TrainConfig.from_preset(preset, objective=config.objective)
+    changes = {"objective": config.objective} | forms.changed(config, usual)
+    stem = name or f"{draft.title.split('.')[0]}-sweep"
+    return create_sweep(shell.workspace, changes, wanted(texts), draft.table(), name=stem, preset=preset)
+
+
+def wire_sweep(
+    shell: Shell, inputs: dict[str, FormComponent], count: gr.Markdown, button: gr.Button, *, given: list[Any], form: forms.Form,
+    see: Callable[..., tuple[Any, ...]], picker: Any, facts: Any,
+) -> None:  # fmt: skip
+    """Connect the sweep's fields; `given` are the draft, the preset, the run's name and the form's inputs."""
+
+    def on_values(*texts: str) -> tuple[gr.Markdown, gr.Button]:
+        said, good = count_words(texts)
+        return gr.Markdown(said), gr.Button(interactive=good and not shell.read_only)
+
+    def on_queue(*rest: Any) -> tuple[Any, ...]:
+        texts, (key, preset, name, *values) = rest[: len(VARIED)], rest[len(VARIED) :]
+        try:
+            sweep = start_sweep(shell, key, preset, values=form.values(values), texts=texts, name=name)
+        except ValueError as error:
+            raise gr.Error(forms.plain(str(error)), print_exception=False) from error
+        first = find_run(shell.workspace, sweep.asked()["runs"][0]["run"])
+        return *see(shell, first.name), gr.Markdown(f"The sweep {sweep.name} is in the queue.")
+
+    fields = list(inputs.values())
+    gr.on([one.change for one in fields], on_values, fields, [count, button], **LIGHT)
+    button.click(on_queue, [*fields, *given], [picker, facts, count], **QUIET)
