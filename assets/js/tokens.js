@@ -45,6 +45,34 @@ function toggle(button, line) {
   trigger("toggle", { deleted: all.filter(away).map((one) => Number(one.dataset.word)) });
 }
 
+/* The rebuilt sentence: what a token's title tells to the mouse stands below it for keys and fingers. */
+function explained(tokens) {
+  const line = sentence(tokens);
+  const all = [...line.querySelectorAll(".tok[title]")];
+  if (!all.length) return line;
+  const below = make("p", "watch-more tok-told");
+  below.setAttribute("role", "status");
+  const tell = ({ target }) => {
+    const one = target.closest(".tok[title]");
+    if (one) below.textContent = `${one.lastChild.textContent}: ${one.title.replace(":\n", ": ").replaceAll("\n", ", ").replaceAll(/\s+/g, " ")}`;
+  };
+  all.forEach((one, place) => (one.tabIndex = place ? -1 : 0));
+  line.addEventListener("focusin", tell);
+  line.addEventListener("click", tell);
+  line.addEventListener("keydown", (event) => {
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const next = way && all[all.indexOf(document.activeElement) + way];
+    if (!next) return;
+    event.preventDefault();
+    document.activeElement.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+  const box = make("div");
+  box.append(line, below);
+  return box;
+}
+
 let asked = null; // the word that was pressed last keeps the keyboard's focus when the answer comes
 
 const say = (text) => {
@@ -88,7 +116,7 @@ function draw() {
   frame.replaceChildren(
     part("Original", "press a word to delete or restore it", words(one.original)),
     part("What the encoder sees", "", sentence(one.damaged)),
-    part("Rebuilt from the vector alone", "", one.rebuilt.length ? sentence(one.rebuilt) : make("p", "watch-more", "(nothing)")),
+    part("Rebuilt from the vector alone", "point at a word, or press it, for its probability", one.rebuilt.length ? explained(one.rebuilt) : make("p", "watch-more", "(nothing)")),
     warning,
     facts(one),
     legend(),

@@ -45,6 +45,12 @@ def test_the_glass_box_shows_three_vectors_token_by_token_and_follows_a_deleted_
     hover = page.locator("#rebuild-view .watch-section >> nth=2").locator(".tok").first.get_attribute("title")
     assert hover.startswith("probability")
     assert len(hover.splitlines()) == 7
+    page.locator("#rebuild-view .tok[tabindex='0']").focus()
+    assert page.locator(".tok-told").inner_text().split(": ")[1].startswith("probability")
+    if page.locator("#rebuild-view .tok[tabindex]").count() > 1:
+        told = page.locator(".tok-told").inner_text()
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".tok-told").inner_text() != told
     page.locator(".inside summary").click()
     page.wait_for_selector(".inside-token")
     assert page.locator(".inside-body tr").count() == 3
