@@ -43,7 +43,7 @@ LEVELS = [
         "launch",
         "refused",
     ],
-    ["token_cache", "batches", "families", "devices", "sources", "vocabulary", "masters", "scratch"],
+    ["token_cache", "batches", "families", "devices", "sources", "vocabulary", "masters", "halves", "scratch"],
     [
         "bottleneck",
         "flow",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 class Bottleneck(nn.Module):
@@ -43,9 +44,7 @@ class Bottleneck(nn.Module):
             parts = torch.einsum(
                 "bnd,ndh->bnh", by_head.squeeze(-1), weight
             )  # (B, heads, H): what each head adds
-            keep = 1 - self.attention_dropout
-            draw = torch.empty(batch, length, self.heads, device=states.device, dtype=parts.dtype)
-            draw = draw.bernoulli_(keep).div_(keep)
+            draw = F.dropout(parts.new_ones(batch, length, self.heads), self.attention_dropout)
             added = draw @ parts + self.output.bias.to(parts.dtype)  # (B, T, H)
         else:
             added = self.output(value)[:, None]  # (B, 1, H)

@@ -65,10 +65,11 @@ def keep_memory() -> None:
     Else every large gradient is a fresh mapping whose pages the kernel fills with zeros, over and over. Only
     glibc has these options (mallopt(3)); elsewhere nothing happens.
     """
-    keep_below, map_above = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+    keep_below, map_above, arenas = -1, -3, -8  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):
         return
     mallopt(map_above, 1 << 30)
     mallopt(keep_below, 2**31 - 1)
+    mallopt(arenas, 1)  # another thread's memory would be mapped anew for all that is large

@@ -16,6 +16,7 @@ from tsdae_core.anchor import Anchor
 from tsdae_core.batches import Batch
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import check_devices, keep_memory
+from tsdae_core.halves import Halves
 from tsdae_core.masters import Masters
 from tsdae_core.model import TSDAE
 from tsdae_core.objectives.base import Objective
@@ -55,6 +56,7 @@ class Steps:
         shown: the probe sentences.
         masters: fp32 copies of the weights when the model computes in bf16.
         pieces: in how many parts a batch is worked through; grows when memory runs short.
+        halves: two threads for a batch's two halves, on a processor.
     """
 
     config: TrainConfig
@@ -69,6 +71,7 @@ class Steps:
     masters: Masters | None
     anchor: Anchor | None
     pieces: int = 1
+    halves: Halves | None = field(init=False)
     scaler: torch.amp.GradScaler = field(init=False)
     order_by: np.ndarray = field(init=False)
     _learning: dict[bool, dict[str, nn.Parameter]] = field(init=False)
@@ -76,6 +79,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
+        self.halves = Halves() if self.device.type == "cpu" else None
         lengths = self.cache.lengths()
         self.order_by = lengths if self.objective.by_length else np.zeros_like(lengths)
         named, is_new = dict(self.model.named_parameters()), self.model.is_new
@@ -145,15 +149,25 @@ class Steps:
             try:
                 for piece in batch.split(self.pieces):
                     with self._lookups(piece):
-                        with self.autocast():
-                            rebuilt, held = self._losses(piece, sentences)
-                        self.scaler.scale(rebuilt / scored + held).backward()
-                    loss = loss + rebuilt.detach() / scored
+                        loss = loss + self._learn(piece, scored, sentences) / scored
                 return loss
             except RuntimeError as error:
                 self._halve(error, len(batch.indices))
                 self.model.zero_grad()
                 loss = torch.zeros((), device=self.device)
+
+    def _learn(self, batch: Batch, scored: int, sentences: int) -> Tensor:
+        """Add a batch's gradients to the weights'; its summed loss ()."""
+
+        def part(batch: Batch) -> Tensor:
+            with self.autocast():
+                rebuilt, held = self._losses(batch, sentences)
+            self.scaler.scale(rebuilt / scored + held).backward()
+            return rebuilt.detach()
+
+        if self.halves is None:
+            return part(batch)
+        return torch.stack(self.halves.work(part, batch, splits=self.objective.splits)).sum()
 
     def _lookups(self, batch: Batch) -> AbstractContextManager[None]:
         """On a CPU gradients as large as the vocabulary are what a small batch spends its time on."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -110,7 +110,8 @@ def build_cache(
     prefix, suffix = special_tokens(tokenizer)
     room = max(1, max_length - len(prefix) - len(suffix))
     if folder is None:
-        return TokenCache(*_tokenised(sentences, tokenizer, room, None, progress), prefix, suffix)
+        ids, starts, offsets = _tokenised(sentences, tokenizer, room, None, progress)
+        return TokenCache(ids, starts, offsets, prefix, suffix)
     of = _fingerprint(sentences, tokenizer, room)
     told = folder / "of.txt"
     if not told.is_file() or told.read_text(encoding="utf-8") != of:
@@ -118,7 +119,8 @@ def build_cache(
         folder.mkdir(parents=True, exist_ok=True)
         _tokenised(sentences, tokenizer, room, folder, progress)
         told.write_text(of, encoding="utf-8")  # last: arrays without it are an interrupted run's
-    return TokenCache(*(_mapped(folder / name, kind) for name, kind in _ARRAYS.items()), prefix, suffix)
+    ids, starts, offsets = (_mapped(folder / name, kind) for name, kind in _ARRAYS.items())
+    return TokenCache(ids, starts, offsets, prefix, suffix)
 
 
 _ARRAYS: dict[str, Any] = {"ids.i32": np.int32, "starts.bool": np.bool_, "offsets.i64": np.int64}
@@ -135,10 +137,9 @@ def _tokenised(
 ) -> list[np.ndarray]:
     """The three arrays of `_ARRAYS`, written to `folder` part by part if there is one."""
     with ExitStack() as open_files:
-        files: list[BinaryIO] = [
-            open_files.enter_context(io.BytesIO() if folder is None else (folder / name).open("wb"))
-            for name in _ARRAYS
-        ]
+        files = [io.BytesIO() if folder is None else (folder / name).open("wb") for name in _ARRAYS]
+        for file in files:
+            open_files.enter_context(file)
         end = 0
         files[2].write(np.zeros(1, np.int64).tobytes())
         for first in range(0, len(sentences), _PART):
