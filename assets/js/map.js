@@ -1,10 +1,10 @@
 /* The map: a corpus as points, by the base or the trained encoder in one plot. A press shows the sentence and its true
    neighbours; a lasso lists the selected, to be searched, saved or trained on.
 
-   props.value is {run, message, asked, why_off}. Coordinates travel once per encoder, as binary columns; sentences are asked for
+   props.value is {run, view, message, asked, why_off}; the views are flat, deep (in space) and live (following the training). Coordinates travel once per encoder, as binary columns; sentences are asked for
    when needed and enter through textContent only. Server functions: state, columns, layout, names, card, sentences, saved, place, axes, layer, cancel,
    rebuilt, within, keep.
-   Events: 'map_stop', 'map_film'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
+   Events: 'map_stop', 'map_film', 'map_view'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
 
 const ACTIVE = ["starting", "running", "stopping"];
 const STORE = "tsdae-map";
@@ -35,7 +35,7 @@ const stop = button("watch-button", "Stop", () => {
 bar.append(told, track, stop);
 bar.setAttribute("role", "status");
 const note = make("p", "map-note");
-const tools = make("div", "map-tools");
+const tools = make("div", "map-inner");
 const switcher = make("div", "map-switch");
 switcher.setAttribute("role", "group");
 switcher.setAttribute("aria-label", "Encoder");
@@ -71,7 +71,10 @@ side.setAttribute("aria-label", "The chosen sentence");
 body.append(stage, side);
 const trust = make("p", "map-trust");
 const chosen = make("div", "map-chosen");
-frame.append(bar, note, tools, more, chips, help, body, trust, chosen);
+const head = make("div", "map-tools map-head");
+const views = make("div", "map-switch");
+head.append(views, tools);
+frame.append(bar, note, head, more, chips, help, body, trust, chosen);
 fillMore();
 element.replaceChildren(frame);
 
@@ -81,6 +84,7 @@ let turn = 0; // grows with every other run: answers to older questions are drop
 let round = 0; // grows with every new value: only one loop of questions goes on
 let run = "";
 let map = null; // {key, columns, layouts: {base: {kind, x, y, ...}}, said}
+let view = "flat";
 let wish = "trained"; // the encoder asked for
 let which = wish; // the one shown, which may have to stand in for it
 let shown = null; // {x, y}: where the points are drawn now, which differs from the layout while they move
@@ -101,6 +105,7 @@ function clear(text, error) {
   groups = [];
   texts.clear();
   if (window.Plotly && plot.data) Plotly.purge(plot);
+  hovered = undefined;
   delete frame.dataset.kind;
   plot.replaceChildren(make("p", `watch-empty${error ? " map-error" : ""}`, text));
   side.replaceChildren();
@@ -117,12 +122,14 @@ function begin() {
   clearTimeout(timer);
   stop.disabled = false;
   round += 1;
-  if ((value.run || "") !== run || !turn) {
+  if ((value.run || "") !== run || (value.view || "flat") !== view || !turn) {
     turn += 1;
     run = value.run || "";
+    view = value.view || "flat";
     clear(run ? "Looking for the map …" : "Choose a run above, or start one on the Train tab. Its map is drawn here.");
   }
   upToDate = !!value.asked && !value.message;
+  drawViews();
   if (run) look(turn, round, value.message);
 }
 
@@ -135,7 +142,7 @@ async function look(mine, mineRound, message) {
   }
   let said;
   try {
-    said = await server.state(run);
+    said = await server.state(run, view);
   } catch {
     said = null; // the app is away for a moment
   }
@@ -147,21 +154,27 @@ async function look(mine, mineRound, message) {
 
 async function follow(said, mine, message) {
   progress(said);
+  drawViews(said);
   if (ACTIVE.includes(said.state)) upToDate = false;
   if (said.map) await load(said, mine);
   if (mine !== turn) return;
   if (!map) {
     if (message) clear(message, true);
+    else if (view === "live" && !["failed", "crashed"].includes(said.state)) clear(liveWords(said));
     else if (said.state === "failed") clear(`The map could not be drawn: ${said.error}`, true);
     else if (said.state === "crashed") clear("The map's process ended before it was done. Press Draw map to try again.", true);
     else if (ACTIVE.includes(said.state)) clear("The first picture comes as soon as the sentences are embedded.");
-    else if (!said.trained) clear("Press Draw map to see the base. The trained encoder joins it after the first checkpoint.");
+    else if (!said.trained) clear(said.training
+      ? "Press Draw map to see the base, or Follow the training to see every checkpoint as it is reached."
+      : "Press Draw map to see the base. The trained encoder joins it after the first checkpoint.");
+    else if (view === "deep") clear("Press Draw map to lay the sentences out in space. It is kept.");
     else clear("Press Draw map: base and trained encoder, about a minute for a few thousand sentences. It is kept.");
     return;
   }
   const problem = message
     || (said.state === "failed" && `The map could not be finished: ${said.error}`)
     || (said.state === "crashed" && "The map's process ended before it was done. Press Draw map to go on.")
+    || (view === "live" && !ACTIVE.includes(said.state) && liveWords(said))
     || (said.state === "stopped" && "Stopped. Press Draw map to go on.")
     || (upToDate && said.state === "finished" && !said.stale && "This map is up to date: nothing changed since it was drawn.")
     || (said.stale && !ACTIVE.includes(said.state) && "This map was drawn of an earlier state of the run. Press Draw map to draw the newest.");
@@ -177,10 +190,12 @@ function progress(said) {
   told.textContent = said.total ? `${said.phase} ${number(said.step)} of ${number(said.total)}` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
   part.style.width = `${said.total ? Math.round((100 * said.step) / said.total) : 0}%`;
   part.classList.toggle("map-waiting", !said.total);
+  track.hidden = view === "live" && !said.total; // waiting for a checkpoint is no work
 }
 
 async function load(said, mine) {
   const there = said.layouts.filter((one) => one.kind);
+  if (view === "live") ahead(there);
   const wanted = there.find((one) => one.which === wish) || there.at(-1);
   if (!wanted) return;
   const same = map && map.key === said.map;
@@ -201,9 +216,11 @@ async function load(said, mine) {
     side.hidden = true;
     unselect();
   }
+  const other = which !== wanted.which;
   which = wanted.which;
   if (!same || shown?.of !== ready) show(ready, keepsPlace);
   else describe();
+  if (same && other && picked && !picked.at) choose(picked.point); // its neighbours by the new encoder
 }
 
 /* The coordinates by one encoder, asked for once and again when PCA has become UMAP. */
@@ -217,7 +234,7 @@ async function layoutOf(one, name, mine) {
   if (mine !== turn || got.error) return kept;
   const ready = { kind: got.kind, names: await withoutIgnored(one.key, place, got.names), place };
   if (mine !== turn) return kept;
-  for (const column of ["x", "y", "trust", "cluster", "change"]) if (got[column]) ready[column] = unpack(got[column], Float32Array);
+  for (const column of ["x", "y", "z", "trust", "cluster", "change"]) if (got[column]) ready[column] = unpack(got[column], Float32Array);
   one.layouts[name] = ready;
   return ready;
 }
@@ -236,6 +253,7 @@ function describe() {
       return made;
     }),
   );
+  switcher.hidden = view === "live";
   const points = shown.of.x.length;
   count.textContent = said.sentences > points ? `${number(points)} of ${number(said.sentences)} sentences, drawn by chance` : `${number(points)} sentences`;
   const one = said.layouts.find((layout) => layout.which === which);
@@ -244,6 +262,8 @@ function describe() {
   else if (shown.of.kind !== "umap") trust.textContent = "A first picture: the two main directions of the vectors (PCA). UMAP follows.";
   else if (one?.collapsed) trust.textContent = "By this encoder all sentences have the same vector: the picture means nothing, the encoder has collapsed.";
   else trust.textContent = `About ${Math.round(10 * (one?.faithful || 0))} of the 10 nearest points here are true neighbours: use the list, not the distances.`;
+  if (shown.z) trust.textContent += " Drag to turn. A lasso selects in 2-D only; here a group is selected by hiding the others and pressing Select what is shown.";
+  for (const one of saving.options) one.disabled = !!shown.z && !["", "csv"].includes(one.value);
 }
 
 async function turnTo(name) {
@@ -291,8 +311,11 @@ document.addEventListener("keydown", (event) => {
 const seen = new MutationObserver(() => shown && (drawLegend(), draw()));
 seen.observe(document.body, { attributes: true, attributeFilter: ["class"] });
 new ResizeObserver(() => {
-  if (plot.data && plot.offsetParent) Plotly.relayout(plot, { "yaxis.scaleratio": stretch(), autosize: true }).then(relabel);
+  if (plot.data && plot.offsetParent) Plotly.relayout(plot, { ...(shown?.z ? {} : { "yaxis.scaleratio": stretch() }), autosize: true }).then(relabel);
 }).observe(stage);
+stage.addEventListener("pointermove", (event) => (pointer = event), { passive: true });
+watchPresses();
 bar.hidden = true;
+fillViews();
 begin();
 watch("value", begin);

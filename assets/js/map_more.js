@@ -62,7 +62,7 @@ async function place() {
   if (!got || by !== which) return;
   typed = { ...got, similar: unpack(got.similar, Float32Array) };
   offer(shown.of);
-  showCard({ ...got, label: "", at: [got.x, got.y] }, by);
+  showCard({ ...got, label: "", at: [got.x, got.y, got.z] }, by);
   if (colour.value === "query") draw();
 }
 
@@ -77,7 +77,7 @@ async function seenBy(one, name, mine) {
   const asked = axes;
   const got = await (map ? patiently(() => server.axes(run, one.key, layout.place, asked.a, asked.b)) : null);
   if (!got || axes !== asked) return got ? layout : null;
-  const made = { ...layout, kind: "axes", x: unpack(got.x, Float32Array), y: unpack(got.y, Float32Array) };
+  const made = { ...layout, kind: "axes", z: undefined, x: unpack(got.x, Float32Array), y: unpack(got.y, Float32Array) };
   for (const values of [made.x, made.y]) {
     for (const value of values) {
       asked.low = Math.min(asked.low, value - 0.03);
@@ -164,7 +164,8 @@ function ignoreFold() {
 // ---- the film
 
 let player = 0;
-const filmGo = button("watch-button", "Film", () => (map.said.film === "done" ? play() : trigger("map_film", {})));
+const filmGo = button("watch-button", "Film", () => (isFilm() ? play() : trigger("map_film", {})));
+const isFilm = () => map.said.layouts.length > (view === "live" ? 1 : 2);
 const filmAt = make("input", "watch-range");
 filmAt.type = "range";
 filmAt.min = 0;
@@ -174,7 +175,7 @@ filmAt.addEventListener("input", () => (halt(), turnTo(map.said.layouts[+filmAt.
 
 function drawFilm() {
   const { said } = map;
-  const frames = said.layouts.length > 2;
+  const frames = isFilm();
   film.hidden = !said.film && !frames;
   if (!film.childElementCount) film.append(filmGo, filmAt, filmName);
   filmAt.hidden = filmName.hidden = !frames;

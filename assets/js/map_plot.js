@@ -4,9 +4,10 @@
 const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"); // Plotly reads tags
 
 function show(layout, fromWhereTheyAre) {
-  const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length ? shown : null;
+  const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length && !shown.z && !layout.z ? shown : null;
   offer(layout);
-  shown = { x: layout.x, y: layout.y, of: layout };
+  moving += 1; // whatever still glides stops
+  shown = { x: layout.x, y: layout.y, z: layout.z, of: layout };
   group();
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (from && plot.data && !still) glide(from, layout);
@@ -15,6 +16,7 @@ function show(layout, fromWhereTheyAre) {
 }
 
 function traces() {
+  if (shown.z) return spaceTraces();
   const points = groups.map((one) => ({
     type: "scattergl", mode: "markers", hoverinfo: "none", showlegend: false, name: plain(one.name), customdata: one.rows,
     visible: !hidden.has(one.name), x: take(shown.x, one.rows), y: take(shown.y, one.rows), marker: marker(one),
@@ -48,6 +50,7 @@ function density() {
 /* Lines from the chosen sentence to its true neighbours, and rings around them, or around what a search found; always the last
    two traces. */
 function links() {
+  if (shown.z) return spaceLinks();
   const x = [], y = [], ringX = [], ringY = [], sizes = [];
   if (picked) {
     const [fromX, fromY] = picked.at || [shown.x[picked.point], shown.y[picked.point]];
@@ -80,6 +83,7 @@ function links() {
 const stretch = () => Math.max(0.6, Math.min(1.5, plot.clientHeight / Math.max(1, plot.clientWidth)));
 
 function layoutSettings() {
+  if (shown.z) return spaceSettings();
   const plainly = shown.of.kind === "axes";
   const style = getComputedStyle(element);
   const quiet = { visible: false, showgrid: false, zeroline: false, range: [-1.08, 1.08] };
@@ -123,29 +127,32 @@ async function draw() {
   if (!map || !shown) return;
   if (!window.Plotly) return void setTimeout(draw, 100);
   for (const node of [tools, more, trust]) node.hidden = false;
+  if (plot.data && inSpace !== !!shown.z) Plotly.purge(plot); // the plane and space have nothing in common
+  inSpace = !!shown.z;
   const fresh = !plot.data;
   if (fresh) plot.replaceChildren();
   const config = {
     displaylogo: false, displayModeBar: true, showSendToCloud: false, responsive: true, scrollZoom: true, doubleClick: "reset",
-    modeBarButtons: [["zoom2d", "pan2d", "lasso2d", "select2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
+    modeBarButtons: shown.z ? SPACE_BUTTONS : [["zoom2d", "pan2d", "lasso2d", "select2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
     toImageButtonOptions: { format: "png", scale: 2, filename: `map-${run}` },
   }; // prettier-ignore
   await Plotly.react(plot, traces(), layoutSettings(), config);
   frame.dataset.kind = shown?.of.kind || "";
   frame.dataset.which = which;
   if (!fresh || !plot.on) return;
-  plot.on("plotly_click", (event) => choose(event.points[0].customdata));
+  plot.on("plotly_click", (event) => inSpace || choose(event.points[0].customdata));
   plot.on("plotly_hover", (event) => hover(event.points[0].customdata, event.event));
-  plot.on("plotly_unhover", () => (tip.hidden = true));
+  plot.on("plotly_unhover", () => unhover());
   plot.on("plotly_selected", (event) => event && select(event.points.map((one) => one.customdata)));
   plot.on("plotly_deselect", unselect);
-  plot.on("plotly_relayout", (event) => "annotations" in event || relabel());
+  plot.on("plotly_relayout", (event) => "annotations" in event || shown?.z || relabel());
   relabel();
 }
 
 /* Names again after a zoom: there may be room for more of them. */
 function relabel() {
   if (!plot.data || !shown) return;
+  if (shown.z) return void Plotly.relayout(plot, { "scene.annotations": spaceNames() });
   const style = getComputedStyle(element);
   const next = labels(style.getPropertyValue("--body-text-color").trim(), style.getPropertyValue("--background-fill-primary").trim() || "white");
   const text = (all) => (all || []).map((one) => one.text).join("|");

@@ -1,8 +1,17 @@
 /* Beside the map: what a point says when pointed at or pressed, its true neighbours, its damaged and its rebuilt form. Part of
    map.js. */
 
+let pointer = { clientX: 0, clientY: 0 }; // in space Plotly does not tell where
+let hovered; // the point under the mouse
+
+function unhover() {
+  hovered = undefined;
+  tip.hidden = true;
+}
+
 async function hover(point, event) {
   if (point === undefined) return;
+  hovered = point;
   const box = stage.getBoundingClientRect();
   tip.dataset.point = point;
   if (!texts.has(point)) {
@@ -10,13 +19,13 @@ async function hover(point, event) {
     if (got.error) return;
     texts.set(point, got[0]);
   }
-  if (tip.dataset.point !== String(point)) return;
+  if (tip.dataset.point !== String(point) || hovered !== point) return;
   const one = texts.get(point);
   const text = Array.from(one.sentence);
   tip.replaceChildren(inDirection(make("span", "", text.length > 120 ? `${text.slice(0, 119).join("")}…` : one.sentence)));
   if (one.label) tip.append(inDirection(make("small", "", one.label)));
   tip.hidden = false;
-  const left = event.clientX - box.left, above = event.clientY - box.top;
+  const left = (event?.clientX ?? pointer.clientX) - box.left, above = (event?.clientY ?? pointer.clientY) - box.top;
   tip.style.left = `${Math.max(4, Math.min(left + 14, box.width - tip.offsetWidth - 4))}px`;
   tip.style.top = `${above + 18 + tip.offsetHeight > box.height ? above - tip.offsetHeight - 12 : above + 18}px`;
 }
@@ -70,7 +79,8 @@ function relink() {
   const last = groups.length + 1;
   const [lines, rings] = links();
   if (plot.data) {
-    Plotly.restyle(plot, { x: [lines.x, rings.x], y: [lines.y, rings.y], "marker.size": [6, rings.marker.size] }, [last, last + 1]);
+    const z = shown.z ? { z: [lines.z, rings.z] } : {};
+    Plotly.restyle(plot, { x: [lines.x, rings.x], y: [lines.y, rings.y], ...z, "marker.size": [6, rings.marker.size] }, [last, last + 1]);
   }
 }
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.browser.explored import HOSTILE, train
-from tsdae_core.runs import Run
+from tests.conftest import make_sentences
+from tsdae_core import launch, maps
+from tsdae_core.config import TrainConfig
+from tsdae_core.runs import ACTIVE, Run, create_run
 from tsdae_core.ui import build_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -115,10 +120,22 @@ def test_plain_axes_show_similarity_to_two_phrases_and_lead_back(
     page.wait_for_selector(".map[data-kind=umap]")
 
 
-def test_the_loss_of_every_sentence_is_a_colour(open_page: Callable[..., Any], address: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "scale", "told"),
+    [
+        ("loss", "nats per token", "high is hard"),
+        ("drop", "nats less", "loss at step 20"),
+        ("steady", "cosine", "four damaged copies"),
+    ],
+)
+def test_what_is_worked_out_for_every_sentence_is_a_colour_and_says_what_it_is(
+    open_page: Callable[..., Any], address: str, kind: str, scale: str, told: str
+) -> None:
     page = drawn(open_page, address)
-    page.select_option(".map-colour >> nth=0", "loss")
-    page.wait_for_function(f"{PLOT}.data[1].marker.colorbar?.title.text.startsWith('nats')")
+    page.select_option(".map-colour >> nth=0", kind)
+    page.wait_for_function(f"{PLOT}.data[1].marker.colorbar?.title.text.startsWith('{scale}')")
+    assert told in page.locator(".map-help").inner_text()
+    assert page.evaluate(f"{PLOT}.data[1].marker.color.length") == 200
 
 
 def test_the_film_goes_from_the_base_over_the_checkpoints_to_the_result(
@@ -186,3 +203,114 @@ def test_a_selection_is_searched_and_becomes_a_text_to_train_on(
     page.wait_for_function("document.querySelector('#findings')?.innerText.includes('the map of explored')")
     assert "100 sentences" in page.locator("#findings").inner_text()
     assert page.get_by_role("tab", name="Train").get_attribute("aria-selected") == "true"
+
+
+def test_an_ignored_word_leaves_the_names_at_once_and_stays_ignored(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.wait_for_function(f"{PLOT}.layout.annotations.length > 0")
+    page.select_option(".map-colour >> nth=0", "cluster")
+    before = page.locator(".map-chip-name").first.inner_text()
+    word = before.split(", ")[0]
+    counts = page.locator(".map-chip-count").all_inner_texts()
+    page.locator(".map-ignore summary").click()
+    page.locator(".map-ignored").fill(f"{word} <b>")
+    page.wait_for_function(
+        "before => document.querySelector('.map-chip-name').textContent !== before", arg=before
+    )
+    assert word not in page.locator(".map-chip-name").first.inner_text().split(", ")
+    assert page.locator(".map-chip-count").all_inner_texts() == counts, "the groups stay"
+    after = page.locator(".map-chip-name").first.inner_text()
+    page.reload()
+    page.wait_for_selector(".map[data-kind=umap][data-which=trained]")
+    page.wait_for_function(
+        "after => document.querySelector('.map-chip-name')?.textContent === after", arg=after
+    )
+    assert page.locator(".map-ignore summary").inner_text() == "Ignored words (2)"
+
+
+def test_the_map_in_space_is_laid_out_shown_hovered_pressed_and_left(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.get_by_role("button", name="3-D", exact=True).click()
+    page.wait_for_selector(".map[data-kind=umap][data-which=trained]", timeout=180_000)
+    page.wait_for_function(f"{PLOT}.data?.[1]?.type === 'scatter3d'")
+    assert page.evaluate(f"new Set({PLOT}.data[1].z).size") > 50
+    assert "A lasso selects in 2-D only" in page.locator(".map-trust").inner_text()
+    assert page.locator(".map .modebar-btn[data-title='Lasso Select']").count() == 0
+    press_a_point_in_space(page)
+    assert page.locator(".map-near li").count() == 10
+    assert page.evaluate(f"{PLOT}.data.at(-2).z.filter(one => one !== null).length") == 20
+    page.get_by_role("button", name="Base", exact=True).click()
+    page.wait_for_selector(".map[data-which=base]")
+    with page.expect_download() as waiting:
+        page.select_option(".map-save", "csv")
+    header = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()[0]
+    assert "z_base" in header.split(",")
+    page.reload()  # kept: nothing is computed again
+    page.wait_for_selector(".map[data-kind=umap]")
+    assert page.evaluate(f"{PLOT}.data[1].type") == "scattergl"
+
+
+def press_a_point_in_space(page: Any) -> None:
+    """Move the mouse over the map until a sentence is told, and press there; large points are found sooner."""
+    page.evaluate(f"Plotly.restyle({PLOT}, {{'marker.size': 30}}, [1, 2])")
+    box = page.locator(".map-plot").bounding_box()
+    for place in range(100):
+        across, down = 0.3 + 0.4 * (place % 10) / 10, 0.3 + 0.4 * (place // 10) / 10
+        page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
+        page.wait_for_timeout(150)
+        if page.locator(".map-tip").is_visible():
+            page.mouse.down()
+            page.mouse.up()
+            page.wait_for_selector(".map-near li")
+            return
+    raise AssertionError("no point was found under the mouse")
+
+
+def test_the_map_follows_a_training_from_checkpoint_to_checkpoint_and_is_left(
+    open_page: Callable[..., Any], tiny_model_folder: Path, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    going = start_training(tmp_path / "runs", tiny_model_folder)
+    try:
+        page = open_page(f"{serve(build_app(going.path.parent))}?run=going&tab=map")
+        page.get_by_role("button", name="Follow the training").click()
+        page.wait_for_selector(".map[data-kind=umap][data-which=base]")
+        page.wait_for_selector(".map[data-kind=umap][data-which^=step]")
+        first = page.locator(".map").get_attribute("data-which")
+        page.wait_for_function("first => document.querySelector('.map').dataset.which !== first", arg=first)
+        assert page.locator(".map-film-name").inner_text().startswith("Step")
+        page.reload()
+        page.wait_for_selector(".map[data-which^=step]")  # it is followed still
+        job = maps.live_job(going)
+        assert job.state in ACTIVE
+        page.get_by_role("button", name="2-D", exact=True).click()
+        wait_until(lambda: job.state not in ACTIVE)
+        assert job.state == "finished", job.log_tail()
+        assert going.state in ACTIVE, "the training goes on"
+    finally:
+        launch.kill(maps.live_job(going))
+        launch.kill(going)
+
+
+def start_training(folder: Path, model: Path) -> Run:
+    """A run that trains in a process of its own, for longer than the test takes."""
+    table = pa.table(
+        {"sentence": [HOSTILE, *make_sentences(99)], "line": list(range(1, 101)), "label": [""] * 100}
+    )
+    config = TrainConfig(
+        base_model=str(model), pooling="mean", max_steps=1_000_000, batch_size=8, checkpoint_every=400,
+        precision="fp32", devices="cpu", max_length=32, probe_every=400,
+    )  # fmt: skip
+    run = create_run(folder, config, table, name="going")
+    launch.start(run)
+    return run
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The Map tab: UMAP of the corpus by the untrained base and by the trained encoder, in one plot."""
+"""The Map tab: UMAP of the corpus by the untrained base and by the trained encoder, in one plot; in space; and live."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from tsdae_core.map_systems import film_systems
 from tsdae_core.runs import ACTIVE, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.map_feeds import feeds
-from tsdae_core.ui.map_state import film_of, job_of, systems_of_run
+from tsdae_core.ui.map_state import film_of, job_of, shown_first, systems_of_run
 from tsdae_core.ui.shell import FOLLOW, QUIET, Shell
 from tsdae_core.ui.warm import heavy
 
-PARTS = ("dom", "words", "map_colour", "map_plot", "map_side", "map_chosen", "map_more")
+PARTS = (
+    "dom",
+    "words",
+    "map_colour",
+    "map_plot",
+    "map_space",
+    "map_side",
+    "map_chosen",
+    "map_more",
+    "map_views",
+)
+FLAT, DEEP, LIVE = "flat", "deep", "live"
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_RUN = "Choose a run above, or start one on the Train tab."
 
@@ -36,34 +47,43 @@ def build(shell: Shell) -> None:
             elem_id="map-go",
         )
     asked = feeds(shell.workspace, read_only=shell.read_only)
-    view = component("map", {"run": ""}, uses=PARTS, server_functions=asked, elem_id="map")
+    seen = component("map", {"run": ""}, uses=PARTS, server_functions=asked, elem_id="map")
+    view = gr.State(FLAT)
 
-    def told(name: str, message: str = "", *, asked: bool = False) -> dict[str, Any]:
+    def told(name: str, view: str, message: str = "", *, asked: bool = False) -> dict[str, Any]:
         why_off = READ_ONLY if shell.read_only else "" if name else NO_RUN
-        return {"run": name or "", "message": message, "asked": asked, "why_off": why_off}
+        return {"run": name or "", "view": view, "message": message, "asked": asked, "why_off": why_off}
 
-    def on_run(name: str) -> tuple[dict[str, Any], gr.Button]:
-        return told(name), gr.Button(interactive=bool(name) and not shell.read_only)
+    def on_run(name: str, view: str) -> tuple[Any, ...]:
+        view = shown_first(shell.workspace, name, view)
+        return told(name, view), gr.Button(interactive=bool(name) and not shell.read_only), view
 
-    def on_draw(name: str) -> dict[str, Any]:
-        return told(name, start(shell, name), asked=True)
+    def on_draw(name: str, view: str) -> tuple[Any, ...]:
+        view = FLAT if view == LIVE else view
+        return told(name, view, start(shell, name, view=view), asked=True), view
 
     def on_film(name: str) -> dict[str, Any]:
-        return told(name, start(shell, name, film=True), asked=True)
+        return told(name, FLAT, start(shell, name, film=True), asked=True)
 
-    def on_stop(name: str) -> dict[str, Any]:
-        return told(name, stop(shell, name))
+    def on_stop(name: str, view: str) -> dict[str, Any]:
+        return told(name, view, stop(shell, name))
 
-    gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, go], **FOLLOW)
-    go.click(on_draw, shell.picker, view, **QUIET)
-    view.map_film(on_film, shell.picker, view, **QUIET)
-    view.map_stop(on_stop, shell.picker, view, **QUIET)
+    def on_view(name: str, before: str, event: gr.EventData) -> tuple[Any, ...]:
+        wish = str(event._data.get("view"))
+        view = wish if wish in (FLAT, DEEP, LIVE) else FLAT
+        return told(name, view, turn(shell, name, before, view)), view
+
+    gr.on([shell.picker.change, shell.app.load], on_run, [shell.picker, view], [seen, go, view], **FOLLOW)
+    go.click(on_draw, [shell.picker, view], [seen, view], **QUIET)
+    seen.map_film(on_film, shell.picker, seen, **QUIET)
+    seen.map_stop(on_stop, [shell.picker, view], seen, **QUIET)
+    seen.map_view(on_view, [shell.picker, view], [seen, view], **QUIET)
 
 
-def start(shell: Shell, name: str, *, film: bool = False) -> str:
+def start(shell: Shell, name: str, *, film: bool = False, view: str = FLAT) -> str:
     """Start the map's job, or that of the film over the checkpoints; "" or one sentence on why not."""
     heavy()
-    from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
+    from tsdae_core import map_live, maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     try:
         if shell.read_only:
@@ -71,10 +91,39 @@ def start(shell: Shell, name: str, *, film: bool = False) -> str:
         if not name:
             raise ValueError(NO_RUN)
         run = find_run(shell.workspace, name)
+        if view == LIVE:
+            map_live.start_live(run, shell.workspace)
+            return ""
         systems = film_systems(run) if film else list(systems_of_run(run).values())
-        maps.start_map(run, systems, shell.workspace)
+        options = maps.MapOptions(dimensions=3 if view == DEEP else 2)
+        maps.start_map(run, systems, shell.workspace, options=options)
     except ValueError as error:
         return str(error)
+    return ""
+
+
+def turn(shell: Shell, name: str, before: str, view: str) -> str:
+    """From one view to another: start what the new one lacks, and follow the training no longer than somebody looks.
+
+    Returns:
+        "" or one sentence on why the view shows nothing.
+    """
+    heavy()
+    from tsdae_core import maps  # noqa: PLC0415
+
+    if not name:
+        return NO_RUN
+    try:
+        run = find_run(shell.workspace, name)
+    except ValueError as error:
+        return str(error)
+    live = maps.live_job(run)
+    if before == LIVE != view and live.state in ACTIVE and not shell.read_only:
+        launch.stop(live)
+    if view == LIVE and run.state in ACTIVE:
+        return "" if shell.read_only and maps.systems_of(live) else start(shell, name, view=LIVE)
+    if view == DEEP and not any(maps.kind_of(job) for job in maps.map_jobs(run, DEEP)):
+        return start(shell, name, view=DEEP)
     return ""
 
 
@@ -84,7 +133,8 @@ def stop(shell: Shell, name: str) -> str:
         if shell.read_only:
             raise ValueError(READ_ONLY)
         run = find_run(shell.workspace, name)
-        for job in (job_of(shell.workspace, run), film_of(shell.workspace, run)):
+        jobs = [job_of(shell.workspace, run, view) for view in (FLAT, DEEP, LIVE)]
+        for job in (*jobs, film_of(shell.workspace, run)):
             if job is not None and job.state in ACTIVE:
                 launch.kill(job)
                 job.write_status(state="stopped", phase="Stopped")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tsdae_core.map_layout import MapOptions
 from tsdae_core.map_systems import film_systems
-from tsdae_core.runs import ACTIVE, Job, Run
+from tsdae_core.runs import ACTIVE, Job, Run, find_run
 from tsdae_core.ui.rebuild_models import can_rebuild, has_model
 from tsdae_core.ui.warm import heavy
 
@@ -36,6 +36,22 @@ def film_of(workspace: Path, run: Run) -> Job | None:
 
     systems = film_systems(run)
     return maps.map_job(run, systems, workspace) if has_model(run) and len(systems) > 2 else None
+
+
+def shown_first(workspace: Path, name: str, view: str) -> str:
+    """The view of a run that is chosen while another view is open: a training that is followed already is shown live, and a
+    run without a live map is not.
+    """
+    heavy()
+    from tsdae_core import maps  # noqa: PLC0415
+
+    try:
+        live = maps.live_job(find_run(workspace, name))
+    except ValueError:
+        return view if view != maps.LIVE else maps.FLAT
+    if live.state in ACTIVE:
+        return maps.LIVE
+    return maps.FLAT if view == maps.LIVE and not maps.systems_of(live) else view
 
 
 def state_of(workspace: Path, run: Run, view: str = "flat") -> dict[str, Any]:
