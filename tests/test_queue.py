@@ -170,6 +170,32 @@ def test_a_sweep_sets_sentences_aside_that_no_run_trains_on(
     assert [one.name for one in sweeps.list_sweeps(tmp_path)] == ["sizes"]
 
 
+def test_a_tsdae_run_stands_beside_supervised_runs_on_ever_more_labelled_sentences(
+    tmp_path: Path, tiny_model_folder: Path, held: None
+) -> None:
+    run = make_run(tmp_path, tiny_model_folder, make_sentences(40))
+    settings = {"objective": "supervised", "base_model": str(tiny_model_folder)}
+    vary = {"corpus_size": [64, 128]}
+    with pytest.raises(ValueError, match="'nobody' is no run"):
+        sweeps.create_sweep(tmp_path, settings, vary, labelled(400), name="labels", beside=["nobody"])
+    made = sweeps.create_sweep(tmp_path, settings, vary, labelled(400), name="labels", beside=[run.name])
+    for one in made.asked()["runs"]:
+        folder = find_run(tmp_path, one["run"]).encoder_dir
+        folder.mkdir()
+        (folder / "model.safetensors").touch()
+    assert [label for label, _ in rows_of(made, tmp_path)] == [
+        "Untrained base",
+        run.name,
+        "Sentences 64",
+        "Sentences 128",
+    ]
+    cells = [
+        Row(label, ["s"], [Cell(40.0 + at)], 0.1) for at, (label, _) in enumerate(rows_of(made, tmp_path))
+    ]
+    curve = curve_of(made, Table([Column("t", "MAP", "labels", 9)], cells, []))
+    assert curve is not None and curve["beside"] == [[run.name, 41.0]]
+
+
 def test_a_varied_objective_brings_its_own_settings(
     tmp_path: Path, tiny_model_folder: Path, held: None
 ) -> None:

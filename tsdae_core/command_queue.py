@@ -48,6 +48,7 @@ def add_sweep(verbs: Any) -> tuple[argparse.ArgumentParser, argparse.ArgumentPar
     )
     sweep.add_argument("--wait", action="store_true", help="wait until all is done, then print the table")
     sweep.add_argument("--format", choices=FORMATS, default="text")
+    sweep.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
     for column in ("text", "label", "second"):
         sweep.add_argument(f"--{column}-column", help="as for train")
     sweep.add_argument("--split-sentences", action="store_true", help="as for train")
@@ -95,6 +96,7 @@ def _sweep(args: argparse.Namespace) -> int:
     name = args.name or args.corpus.name.split(".")[0]
     sweep = create_sweep(
         args.workspace, changes, vary, corpus.table, name=name, preset=args.preset,
+        beside=args.beside,
         tasks=[(kind, str(Path(path).resolve())) for kind, path in tasks],
     )  # fmt: skip
     runs = [str(one["run"]) for one in sweep.asked()["runs"]]

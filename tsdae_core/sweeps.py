@@ -106,6 +106,7 @@ def create_sweep(
     name: str,
     preset: str = "",
     tasks: Sequence[tuple[str, str]] = (),
+    beside: Sequence[str] = (),
 ) -> Sweep:
     """Make all runs and put them and the table into the queue.
 
@@ -116,11 +117,15 @@ def create_sweep(
         name: of the sweep; its runs are called after it.
         preset: what all runs start from; "" for the paper's values. A varied objective brings its own settings.
         tasks: (kind, path) of tasks from files, see `evaluate.kinds`.
+        beside: further systems for the table, such as a TSDAE run when it is asked how many labelled sentences a supervised one needs
+            to match it (objective supervised, `SIZE` varied).
 
     Raises:
         ValueError: when it cannot be; then nothing is made.
     """
     every = combinations(vary)
+    for one in beside:
+        _wants_system(workspace, one)
     configs = [_config(preset, {**changes, **one}) for one in every]
     test, rest = (None, corpus) if tasks else _aside(corpus)
     sizes = [int(one.get(SIZE, rest.num_rows)) for one in every]
@@ -138,7 +143,7 @@ def create_sweep(
             for config, values in zip(configs, every, strict=True)
         ]
         asked = {"name": home.name, "vary": {key: list(value) for key, value in vary.items() if value},
-                 "runs": rows, "tasks": [list(task) for task in wanted], "workspace": str(workspace.resolve())}  # fmt: skip
+                 "runs": rows, "beside": list(beside), "tasks": [list(task) for task in wanted], "workspace": str(workspace.resolve())}  # fmt: skip
         write_json(home / "sweep.json", asked)
     except Exception:
         shutil.rmtree(home)
@@ -152,6 +157,15 @@ def create_sweep(
 def _config(preset: str, values: dict[str, Any]) -> TrainConfig:
     given = {name: value for name, value in values.items() if name != SIZE}
     return TrainConfig.from_preset(preset, **given) if preset else checked(given)
+
+
+def _wants_system(workspace: Path, name: str) -> None:
+    """Refuse what can be no system now, rather than when the table is made. Raises `ValueError`."""
+    run = name.removeprefix("base:")
+    runs = {one.name for one in list_runs(workspace)}
+    known = {run, run.rpartition("@")[0]} & runs or name in ("bm25", "bundled") or Path(name).exists()
+    if not known and not name.startswith(("glove:", "words:")) and "/" not in name:
+        raise ValueError(f"{name!r} is no run, file or model that the table could compare with")
 
 
 def list_sweeps(workspace: Path) -> list[Sweep]:

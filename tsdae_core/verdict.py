@@ -1,6 +1,6 @@
 """Is the trained encoder better than its base? One plain sentence with its evidence, and no claim beyond that.
 
-Labels never take part in training. Where a text has some, held-out sentences of one label should lie nearer together than
+Labels take part in supervised training alone, and those of held-out sentences in none. Where a text has some, held-out sentences of one label should lie nearer together than
 before; without labels nothing that is measured here tells better from worse, and that is what is said.
 """
 

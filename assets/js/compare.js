@@ -38,7 +38,18 @@ plot.setAttribute("aria-label", "The table as bars");
 const curve = make("div", "compare-plot");
 curve.hidden = true;
 result.append(verdict, holder, legend, saves, curve, plot, notes, reported);
-frame.append(bar, note, empty, result);
+const steps = make("section", "compare-steps");
+const stepsTitle = make("h3", "compare-steps-title");
+const stepsSaid = make("p", "watch-more");
+const stepsPlot = make("div", "compare-plot");
+let followed = null;
+const halt = button("watch-button", "Stop", () => {
+  halt.disabled = true;
+  trigger("compare_stop", { job: followed.job });
+});
+steps.append(stepsTitle, stepsSaid, halt, stepsPlot);
+steps.hidden = true;
+frame.append(bar, note, steps, empty, result);
 element.replaceChildren(frame);
 for (const one of [bar, note, result]) one.hidden = true;
 
@@ -69,7 +80,8 @@ function begin() {
     run = value.run || "";
     shown = job = "";
     table = curved = null;
-    result.hidden = bar.hidden = true;
+    result.hidden = bar.hidden = steps.hidden = true;
+    followed = null;
   }
   say(value.message || "");
   if (!run) tell("Choose a run above, or start one on the Train tab. How it compares with others is shown here.");
@@ -92,7 +104,8 @@ async function look(mine) {
     if (mine !== round) return;
     if (said) follow(said);
   }
-  timer = setTimeout(look, said && !ACTIVE.includes(said.state) ? 4000 : 700, mine);
+  const busy = !said || ACTIVE.includes(said.state) || ACTIVE.includes(said.followed?.state);
+  timer = setTimeout(look, busy ? 700 : 4000, mine);
 }
 
 function follow(said) {
@@ -102,6 +115,7 @@ function follow(said) {
   }
   job = said.job;
   progress(said);
+  drawSteps(said.followed || null);
   if (said.table) {
     table = said.table;
     curved = said.curve || null;
@@ -114,10 +128,26 @@ function follow(said) {
   else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.");
   else if (said.state === "stopped") say("Stopped. Press Evaluate to start again.");
   else say("");
-  if (table) tell("");
+  if (table || followed) tell("");
   else if (ACTIVE.includes(said.state)) tell("The table comes when the last system has been measured. You may close this page meanwhile.");
   else if (!note.hidden) tell("");
   else tell("Choose what to compare and on what, then press Evaluate. The table and the bars come here and are kept.");
+}
+
+/* A task at every checkpoint: what is measured, how far it is, and the curve. */
+function drawSteps(now) {
+  const before = JSON.stringify(followed);
+  followed = now;
+  steps.hidden = !now;
+  if (!now) return;
+  const active = ACTIVE.includes(now.state);
+  if (JSON.stringify(now) === before && stepsPlot.childElementCount) return;
+  stepsTitle.textContent = `At every checkpoint: ${now.task}`;
+  inDirection(stepsTitle);
+  stepsSaid.textContent = now.error || (active ? `${now.phase || "Starting"} …` : now.curve ? "Every checkpoint is measured." : "Fewer than two checkpoints could be measured.");
+  halt.hidden = !active;
+  halt.disabled = false;
+  drawCurve(stepsPlot, now.curve, looks(), getComputedStyle(element).fontFamily);
 }
 
 function progress(said) {
@@ -204,15 +234,23 @@ function colour(row, place, look) {
   return COLOURS[place % COLOURS.length];
 }
 
-function bars() {
-  if (!element.isConnected || !element.offsetParent || !table) return;
-  if (!window.Plotly) return void setTimeout(bars, 200);
+/* The page's colours as they are now, light or dark. */
+function looks() {
   const style = getComputedStyle(element);
   const read = (name, other) => style.getPropertyValue(name).trim() || other;
-  const look = {
+  return {
     text: read("--body-text-color", "#222"), soft: read("--body-text-color-subdued", "#666"), grid: read("--border-color-primary", "#ddd"),
     base: read("--series-base", "#8a939e"), accent: read("--color-accent", "#0f766e"),
   }; // prettier-ignore
+}
+
+function bars() {
+  if (followed && window.Plotly) drawCurve(stepsPlot, followed.curve, looks(), getComputedStyle(element).fontFamily);
+  if (!element.isConnected || !element.offsetParent || !table) return;
+  if (!window.Plotly) return void setTimeout(bars, 200);
+  const style = getComputedStyle(element);
+  const look = looks();
+  const read = (name, other) => style.getPropertyValue(name).trim() || other;
   drawCurve(curve, curved, look, style.fontFamily);
   const narrow = result.clientWidth < 560;
   const titles = table.columns.map((column) => (table.columns.every((one) => one.task === column.task) ? column.metric : `${column.task}<br>${column.metric}`));
@@ -224,7 +262,7 @@ function bars() {
     y: row.cells.map((cell) => cell.mean),
     error_y: { type: "data", array: row.cells.map((cell) => cell.deviation || 0), visible: row.cells.some((cell) => cell.deviation), color: look.text, thickness: 1 },
     marker: { color: colour(row, place, look), pattern: { shape: PATTERNS[place % PATTERNS.length], fillmode: "overlay", fgcolor: look.text, fgopacity: 0.3, size: 7 } },
-    text: row.cells.map((cell) => (cell.mean === null || narrow ? "" : cell.mean.toFixed(1))),
+    text: row.cells.map((cell) => (cell.mean === null || cell.deviation || narrow ? "" : cell.mean.toFixed(1))),
     textposition: "outside",
     textfont: { size: 11, color: look.text },
     cliponaxis: false,

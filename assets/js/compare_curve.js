@@ -1,11 +1,12 @@
 /* One measure against one number: a value for each size, ratio or step, with its deviation, and the untrained base as a line.
 
-   curve is {title, logarithmic, metric, base or null, x, mean, deviation}, or null for none; look are the page's colours. */
+   curve is {title, logarithmic, metric, base or null, x, mean, deviation, beside: [[label, value]]}, or null for none; look are the
+   page's colours. */
 
 /* eslint-disable no-unused-vars */
 function drawCurve(node, curve, look, family) {
   node.hidden = !curve;
-  if (!curve) return;
+  if (!curve || !window.Plotly) return;
   node.setAttribute("role", "img");
   node.setAttribute("aria-label", `${curve.metric} against ${curve.title}`);
   const read = (name, other) => getComputedStyle(node).getPropertyValue(name).trim() || other;
@@ -31,7 +32,18 @@ function drawCurve(node, curve, look, family) {
       line: { color: look.base, width: 2, dash: "dash" },
       hovertemplate: "%{y:.2f}<extra>Untrained base</extra>",
     });
-  const axis = { fixedrange: true, gridcolor: look.grid, linecolor: look.grid, tickfont: { color: look.soft }, title: { font: { size: 12, color: look.text } } };
+  const dashes = ["dot", "dashdot", "longdash"];
+  (curve.beside || []).forEach(([label, value], place) =>
+    traces.push({
+      x: [curve.x[0], curve.x.at(-1)],
+      y: [value, value],
+      name: label.replace(/[<>&]/g, " "),
+      mode: "lines",
+      line: { color: look.text, width: 1.5, dash: dashes[place % dashes.length] },
+      hovertemplate: "%{y:.2f}<extra>%{fullData.name}</extra>",
+    }),
+  );
+  const axis = { fixedrange: true, zeroline: false, gridcolor: look.grid, linecolor: look.grid, tickfont: { color: look.soft }, title: { font: { size: 12, color: look.text } } };
   const ticks = curve.x.length <= 12 ? { tickvals: curve.x, ticktext: curve.x.map(number) } : {};
   const layout = {
     height: 320,

@@ -23,7 +23,8 @@ BASE = "Untrained base"
 
 
 def rows_of(sweep: Sweep, workspace: Path) -> list[tuple[str, list[str]]]:
-    """(label, systems): the untrained base first, then each value with its seeds; runs without an encoder are left out.
+    """(label, systems): the untrained base first, then what stands beside, then each value with its seeds; runs without an
+    encoder are left out.
 
     Raises:
         ValueError: when no run has an encoder.
@@ -40,7 +41,7 @@ def rows_of(sweep: Sweep, workspace: Path) -> list[tuple[str, list[str]]]:
     bases = [(BASE, [f"base:{rows[0][1][0]}"])]
     if varied & {"base_model", "pooling", "layers"}:  # then each value has a base of its own
         bases = [(f"{BASE}: {label}", [f"base:{names[0]}"]) for label, names in rows]
-    return [*bases, *rows]
+    return [*bases, *((name, [name]) for name in sweep.asked().get("beside", [])), *rows]
 
 
 def label_of(values: dict[str, Any]) -> str:
@@ -94,7 +95,8 @@ def curve_of(sweep: Sweep, table: Table) -> dict[str, Any] | None:
     """The first column against the one number that varies; None when there is no such number.
 
     Returns:
-        title and logarithmic (of x), metric, x, mean and deviation per value (ascending in x), and base (None if there are several).
+        title and logarithmic (of x), metric, x, mean and deviation per value (ascending in x), base (None if there are several), and
+        beside: (label, mean) of the systems that stand beside.
     """
     groups = sweep.groups()
     names = {name for values, _ in groups for name in values}
@@ -112,8 +114,14 @@ def curve_of(sweep: Sweep, table: Table) -> dict[str, Any] | None:
     base = next((row.cells[0].mean for row in table.rows if row.label == BASE), None)
     if len(points) < 2:
         return None
-    column = table.columns[0]
+    column, others = table.columns[0], set(sweep.asked().get("beside", []))
+    beside = [
+        [row.label, row.cells[0].mean]
+        for row in table.rows
+        if row.label in others and row.cells[0].mean is not None
+    ]
     return {
+        "beside": beside,
         "title": title_of(name), "logarithmic": name == SIZE, "metric": column.metric or column.task, "base": base,
         "x": [x for x, _, _ in points], "mean": [mean for _, mean, _ in points], "deviation": [d for _, _, d in points],
     }  # fmt: skip

@@ -11,6 +11,7 @@ from tsdae_core import launch
 from tsdae_core.evaluate.kinds import KINDS, PROXIES
 from tsdae_core.runs import ACTIVE, find_run, list_runs
 from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of, shown_choices
+from tsdae_core.ui.compare_files import ABOUT, ENDINGS, keep_systems
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.shell import QUIET, Shell
@@ -63,6 +64,15 @@ def build(shell: Shell) -> None:
                 info="Another run, RUN@STEP, a model folder or a hub name; type it and press Enter",
                 elem_id="compare-further",
             )
+            with gr.Accordion("Systems from files", open=False, elem_id="compare-system-files"):
+                gr.Markdown(ABOUT, elem_classes=["quiet"])
+                vectors = gr.File(
+                    show_label=False,
+                    file_count="multiple",
+                    file_types=ENDINGS,
+                    height=116,
+                    elem_id="compare-vectors",
+                )
             task = gr.Radio(OWN, value="damaged", label="On", elem_id="compare-task", elem_classes=["cards"])
             with gr.Column(visible=False, elem_id="compare-file") as own:
                 kind = gr.Dropdown(UPLOADS, value="pairs", label="Kind of task", elem_id="compare-kind")
@@ -74,6 +84,13 @@ def build(shell: Shell) -> None:
                     height=116,
                     elem_id="compare-upload",
                 )
+            follow = gr.Button(
+                "Measure every checkpoint", interactive=not shell.read_only, elem_id="compare-follow"
+            )
+            gr.Markdown(
+                "On the task above: a curve over the steps, also while the run is trained. It chooses nothing; RUN@STEP names a checkpoint.",
+                elem_classes=["quiet"],
+            )
         with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
             view = component(
                 "compare",
@@ -105,6 +122,9 @@ def build(shell: Shell) -> None:
     def on_go(name: str, *asked: Any) -> dict[str, Any]:
         return {"run": name or "", "message": start(shell, name, *asked), "asked": True}
 
+    def on_follow(name: str, *asked: Any) -> dict[str, Any]:
+        return {"run": name or "", "message": start_follow(shell, name, *asked), "followed": True}
+
     def on_stop(name: str, event: gr.EventData) -> dict[str, Any]:
         return {"run": name or "", "message": stop(shell, name, str(event._data.get("job", "")))}
 
@@ -113,7 +133,8 @@ def build(shell: Shell) -> None:
     which.input(on_show, [shell.picker, which], view, **QUIET)
     task.change(on_task, task, own, **QUIET)
     kind.change(on_kind, kind, [about, file], **QUIET)
-    go.click(on_go, [shell.picker, systems, further, task, kind, file], view, **QUIET)
+    go.click(on_go, [shell.picker, systems, further, task, kind, file, vectors], view, **QUIET)
+    follow.click(on_follow, [shell.picker, task, kind, file], view, **QUIET)
     view.compare_stop(on_stop, shell.picker, view, **QUIET)
 
 
@@ -137,8 +158,9 @@ def start(
     task: str,
     kind: str,
     files: list[str] | None,
+    vectors: list[str] | None = None,
 ) -> str:
-    """Start the evaluation; "" or one sentence on why not."""
+    """Start the evaluation; "" or one sentence on why not. `vectors` are uploaded systems."""
     try:
         if shell.read_only:
             raise ValueError(READ_ONLY)
@@ -150,10 +172,30 @@ def start(
 
         if any(one.state in ACTIVE for one in job.evaluations(shell.workspace, name)[:1]):
             raise ValueError(f"An evaluation of {name} is going on; stop it first, or wait for it.")
-        rows = rows_of(shell.workspace, run, systems, further or [])
+        uploaded = keep_systems(shell.workspace, [Path(path) for path in vectors or []])
+        rows = rows_of(shell.workspace, run, systems, further or [], uploaded=uploaded)
         own = "" if task == "file" else task
         paths = [Path(path) for path in files or []]
         job.start_evaluation(shell.workspace, run, rows, own=own, kind=kind, files=paths)
+    except ValueError as error:
+        return str(error)[0].upper() + str(error)[1:] if str(error) else type(error).__name__
+    return ""
+
+
+def start_follow(shell: Shell, name: str, task: str, kind: str, files: list[str] | None) -> str:
+    """Measure the chosen task at every checkpoint; "" or one sentence on why not."""
+    try:
+        if shell.read_only:
+            raise ValueError(READ_ONLY)
+        if not name:
+            raise ValueError(NO_RUN)
+        run = find_run(shell.workspace, name)
+        heavy()
+        from tsdae_core.evaluate import follow  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+        own = "" if task == "file" else task
+        paths = [Path(path) for path in files or []]
+        follow.start_following(shell.workspace, run, own=own, kind=kind, files=paths)
     except ValueError as error:
         return str(error)[0].upper() + str(error)[1:] if str(error) else type(error).__name__
     return ""

@@ -37,7 +37,12 @@ def choices() -> list[tuple[str, str]]:
 
 
 def rows_of(
-    workspace: Path, run: Run, systems: Sequence[str], further: Sequence[str]
+    workspace: Path,
+    run: Run,
+    systems: Sequence[str],
+    further: Sequence[str],
+    *,
+    uploaded: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, list[str]]]:
     """The table's rows: label and system. The base comes first, for the others are compared with the first row.
 
@@ -62,6 +67,7 @@ def rows_of(
         if name:
             explore.fingerprint(name, workspace)  # raises what is wrong with the name
             rows.append((name, [name]))
+    rows += [(label, [system]) for label, system in uploaded]
     if not rows:
         raise ValueError("Choose at least one system to evaluate.")
     if len(rows) > MOST:
@@ -94,9 +100,9 @@ def find_job(workspace: Path, run: str, key: str) -> Job:
     if run.startswith(SWEEP):
         return find_sweep(workspace, run.removeprefix(SWEEP))
     heavy()
-    from tsdae_core.evaluate import job  # noqa: PLC0415
+    from tsdae_core.evaluate import follow, job  # noqa: PLC0415
 
-    for one in job.evaluations(workspace, run):
+    for one in [*job.evaluations(workspace, run), *follow.followed(workspace, run)]:
         if one.name == key:
             return one
     raise ValueError("This evaluation is gone; press Evaluate.")
@@ -110,19 +116,34 @@ def _state(workspace: Path, run: str, known: str = "") -> dict[str, Any]:
     heavy()
     from tsdae_core.evaluate import job  # noqa: PLC0415
 
-    found = job.evaluations(workspace, run)
+    found, curve = job.evaluations(workspace, run), _followed(workspace, run)
     if not found:
-        return {"job": "", "state": "new"}
+        return {"job": "", "state": "new", "followed": curve}
     said = found[0].status()
     shown = next((one for one in found if (one.path / "table.json").is_file()), None)
     answer = {key: said.get(key) for key in ("state", "phase", "step", "total", "error")} | {
         "job": found[0].name,
         "shown": shown.name if shown else "",
+        "followed": curve,
     }
     table = job.read_table(shown) if shown and shown.name != known else None
     if table is not None:
         answer |= {"table": drawn(table), "reported": REPORTED}
     return answer
+
+
+def _followed(workspace: Path, run: str) -> dict[str, Any] | None:
+    """The newest curve over a run's checkpoints, and how far it is."""
+    from tsdae_core.evaluate import follow  # noqa: PLC0415
+    from tsdae_core.records import read_json  # noqa: PLC0415
+
+    found = follow.followed(workspace, run)
+    if not found:
+        return None
+    said = found[0].status()
+    words = {key: said.get(key) for key in ("state", "phase", "error")}
+    task = read_json(found[0].path / "follow.json").get("task", "")
+    return words | {"job": found[0].name, "task": task, "curve": follow.curve_of(found[0])}
 
 
 def drawn(table: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,17 @@ def recipe_choice() -> gr.Radio:
     return gr.Radio(every, value=ONE, label="Stages", elem_id="recipe", elem_classes=["cards"])
 
 
-def sweep_fold() -> tuple[dict[str, FormComponent], gr.Markdown, gr.Button]:
+@dataclass(frozen=True)
+class SweepFold:
+    """The sweep's inputs by what they vary, the systems beside, what the values come to, and the button."""
+
+    inputs: dict[str, FormComponent]
+    beside: FormComponent
+    count: gr.Markdown
+    button: gr.Button
+
+
+def sweep_fold() -> SweepFold:
     """The values of a sweep, what they come to, and the button that puts the runs into the queue."""
     inputs: dict[str, FormComponent] = {}
     with gr.Accordion("Several values (sweep)", open=False, elem_id="sweep"):
@@ -54,9 +65,15 @@ def sweep_fold() -> tuple[dict[str, FormComponent], gr.Markdown, gr.Button]:
         for name, example in VARIED.items():
             label = "Sentences to train on (corpus size)" if name == SIZE else describe(name).label
             inputs[name] = gr.Textbox(label=label, placeholder=example, elem_id=f"vary-{name}")
+        beside = gr.Textbox(
+            label="Beside them in the table",
+            info="Runs or other encoders. For example a TSDAE run, while supervised runs vary their number of labelled sentences",
+            placeholder="names, with commas between",
+            elem_id="sweep-beside",
+        )
         count = gr.Markdown("", elem_id="sweep-count", elem_classes=["quiet"])
         button = gr.Button("Queue these runs", interactive=False, elem_id="sweep-go")
-    return inputs, count, button
+    return SweepFold(inputs, beside, count, button)
 
 
 def queue_view(shell: Shell) -> gr.HTML:
@@ -142,7 +159,14 @@ def count_words(texts: Sequence[str | None]) -> tuple[str, bool]:
 
 
 def start_sweep(
-    shell: Shell, key: str, preset: str, *, values: dict[str, Any], texts: Sequence[str | None], name: str
+    shell: Shell,
+    key: str,
+    preset: str,
+    *,
+    values: dict[str, Any],
+    texts: Sequence[str | None],
+    name: str,
+    beside: str = "",
 ) -> Sweep:
     """Queue a sweep of the loaded text. Raises `ValueError` with one sentence when it cannot be."""
     draft = find_draft(shell.workspace, key)
@@ -152,28 +176,38 @@ def start_sweep(
     usual = TrainConfig.from_preset(preset, objective=config.objective)
     changes = {"objective": config.objective} | forms.changed(config, usual)
     stem = name or f"{draft.title.split('.')[0]}-sweep"
-    return create_sweep(shell.workspace, changes, wanted(texts), draft.table(), name=stem, preset=preset)
+    others = list(dict.fromkeys(part.strip() for part in (beside or "").split(",") if part.strip()))
+    return create_sweep(
+        shell.workspace, changes, wanted(texts), draft.table(), name=stem, preset=preset, beside=others
+    )
 
 
 def wire_sweep(
-    shell: Shell, inputs: dict[str, FormComponent], count: gr.Markdown, button: gr.Button, *, given: list[Any], form: forms.Form,
-    see: Callable[..., tuple[Any, ...]], picker: Any, facts: Any,
-) -> None:  # fmt: skip
+    shell: Shell,
+    fold: SweepFold,
+    *,
+    given: list[Any],
+    form: forms.Form,
+    see: Callable[..., tuple[Any, ...]],
+) -> None:
     """Connect the sweep's fields; `given` are the draft, the preset, the run's name and the form's inputs."""
 
     def on_values(*texts: str) -> tuple[gr.Markdown, gr.Button]:
         said, good = count_words(texts)
         return gr.Markdown(said), gr.Button(interactive=good and not shell.read_only)
 
-    def on_queue(*rest: Any) -> tuple[Any, ...]:
+    def on_queue(beside: str, *rest: Any) -> tuple[Any, ...]:
         texts, (key, preset, name, *values) = rest[: len(VARIED)], rest[len(VARIED) :]
         try:
-            sweep = start_sweep(shell, key, preset, values=form.values(values), texts=texts, name=name)
+            sweep = start_sweep(
+                shell, key, preset, values=form.values(values), texts=texts, name=name, beside=beside
+            )
         except ValueError as error:
             raise gr.Error(forms.plain(str(error)), print_exception=False) from error
         first = find_run(shell.workspace, sweep.asked()["runs"][0]["run"])
         return *see(shell, first.name), gr.Markdown(f"The sweep {sweep.name} is in the queue.")
 
-    fields = list(inputs.values())
-    gr.on([one.change for one in fields], on_values, fields, [count, button], **LIGHT)
-    button.click(on_queue, [*fields, *given], [picker, facts, count], **QUIET)
+    fields = list(fold.inputs.values())
+    gr.on([one.change for one in fields], on_values, fields, [fold.count, fold.button], **LIGHT)
+    shown = [shell.picker, shell.facts, fold.count]
+    fold.button.click(on_queue, [fold.beside, *fields, *given], shown, **QUIET)

@@ -53,7 +53,7 @@ def build(shell: Shell) -> None:
                     elem_id="probes-text",
                 )
             name = gr.Textbox(label="Name of the run", placeholder="named after the text", elem_id="run-name")
-            varied, count, queue_these = several.sweep_fold()
+            varied = several.sweep_fold()
         with gr.Column(scale=3, min_width=320, elem_classes=["result"]):
             several.queue_view(shell)
             watch.build(shell)
@@ -91,17 +91,7 @@ def build(shell: Shell) -> None:
     changes = [one.change for one in judged]
     shell.app.load(on_open, judged, seen, **QUIET)
     gr.on([shell.tabs.change, *changes], on_change, judged, seen, **often)
-    several.wire_sweep(
-        shell,
-        varied,
-        count,
-        queue_these,
-        given=given,
-        form=form,
-        see=see,
-        picker=shell.picker,
-        facts=shell.facts,
-    )
+    several.wire_sweep(shell, varied, given=given, form=form, see=see)
     base = form.inputs["base_model"]
     gr.on(
         [shell.app.load, base.change],
