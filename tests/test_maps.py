@@ -20,13 +20,13 @@ from tsdae_core.map_layout import (
     MapOptions,
     faithfulness,
     neighbour_change,
-    neighbour_graph,
     pca,
     project,
     turned,
 )
 from tsdae_core.runs import Run, create_run, read_json
 from tsdae_core.ui.map_feeds import _largest, feeds
+from tsdae_core.vectors import neighbour_graph
 
 WAIT = 120
 OPTIONS = MapOptions(epochs=50)

@@ -16,19 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsdae_core.vectors import neighbour_graph
-
-__all__ = [
-    "MapOptions",
-    "faithfulness",
-    "neighbour_change",
-    "neighbour_graph",
-    "normalised",
-    "pca",
-    "placed",
-    "project",
-    "turned",
-]
 Told = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
