@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from tsdae_core import explore, launch, maps
-from tsdae_core.map_layout import Told, neighbour_change, neighbour_graph, project, turned
+from tsdae_core.map_layout import Told, neighbour_change, project, turned
 from tsdae_core.map_systems import encoder_words
 from tsdae_core.map_work import finish, work
 from tsdae_core.runs import ACTIVE, Job, Run
-from tsdae_core.vectors import GRAPH
+from tsdae_core.vectors import GRAPH, neighbour_graph
 
 MOST_POINTS = 2000
 """Sentences on the map: embedded and laid out anew within seconds."""
