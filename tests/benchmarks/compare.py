@@ -1,16 +1,20 @@
-"""The results table of systems that need no training: base model, BM25, averaged vectors, on public tasks.
+"""The results table: base model, BM25, averaged vectors and, with --train, every method of the paper, on public tasks.
 
     python -m tests.benchmarks.compare --data DIR [SYSTEM ...] [--workspace DIR] [--format text]
+    python -m tests.benchmarks.compare --data DIR --train TEXT --workspace DIR [--steps 1000] [--set SETTING=VALUE ...]
 
 DIR holds some of: pit2015/test.tsv (topic id, topic, two tweets, votes, 1 or 0 or empty), stsb/stsb-en-test.csv (two
 sentences, score), cacm/ in BEIR layout, stackoverflow-titles/data.tsv (label, title). Without SYSTEMs: the bundled model,
-BM25 and the bundled model's input embeddings, averaged. Trained runs are compared by naming them.
+BM25 and the bundled model's input embeddings, averaged. Trained runs are compared by naming them. --train trains TSDAE, MLM, CT,
+SimCSE and BERT-flow on TEXT with each method's own settings from the paper, for the same number of steps and from the same base;
+what the workspace holds already is not trained again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +25,11 @@ from tsdae_core.evaluate.render import FORMATS
 from tsdae_core.evaluate.run import evaluate, named
 from tsdae_core.evaluate.table import verdict
 from tsdae_core.evaluate.tasks import Task
+from tsdae_core.export import has_encoder
+from tsdae_core.methods import METHODS
+from tsdae_core.runs import find_run, list_runs
 
+TRAINED = ("tsdae", "mlm", "ct", "simcse", "bert_flow")
 SYSTEMS = ["base=bundled", "BM25=bm25", "averaged embeddings=words:bundled"]
 
 
@@ -55,6 +63,49 @@ def write_tsv(path: Path, rows: list[list[str]]) -> Path:
     return path
 
 
+def trained(text: Path, workspace: Path, *, steps: int, changes: list[str]) -> list[str]:
+    """Train every method that is not there yet. Returns rows, "TSDAE=compare-tsdae" and so on.
+
+    Raises:
+        ValueError: when a training fails.
+    """
+    rows = []
+    for objective in TRAINED:
+        name = f"compare-{objective}"
+        if name not in {run.name for run in list_runs(workspace) if has_encoder(run)}:
+            command = [
+                sys.executable,
+                "-m",
+                "tsdae_core",
+                "train",
+                str(text),
+                "--objective",
+                objective,
+                "--name",
+                name,
+            ]
+            command += ["--epochs", "0", "--max-steps", str(steps), "--workspace", str(workspace)]
+            for change in changes:
+                key, _, value = change.partition("=")
+                command += [f"--{key.replace('_', '-')}", value]
+            if subprocess.run(command, check=False).returncode:
+                raise ValueError(f"training by {objective} failed; see above")
+        rows.append(f"{METHODS[objective].name}={name}")
+    return rows
+
+
+def seconds(workspace: Path) -> str:
+    """How long each method trained, looks included."""
+    lines = []
+    for objective in TRAINED:
+        rows = find_run(workspace, f"compare-{objective}").metrics()[0]
+        spent = [row["time"] for row in rows if "time" in row]
+        lines.append(
+            f"{METHODS[objective].name}: {rows[-1]['step']:,} steps in {spent[-1]:,.0f} s of training"
+        )
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Print the table, the seconds each row took, and what the tasks are."""
     parser = argparse.ArgumentParser(
@@ -63,6 +114,11 @@ def main() -> int:
     parser.add_argument("systems", nargs="*", default=SYSTEMS)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--workspace", type=Path, default=Path("workspace"))
+    parser.add_argument("--train", type=Path, metavar="TEXT")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SETTING=VALUE", help="for all trainings"
+    )
     parser.add_argument("--format", choices=list(FORMATS), default="text")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -70,10 +126,16 @@ def main() -> int:
     if not tasks:
         print(f"{arguments.data} holds none of the tasks that this benchmark knows", file=sys.stderr)
         return 2
-    rows = [named(text) for text in arguments.systems]
+    systems = list(arguments.systems)
+    if arguments.train:
+        systems += trained(arguments.train, arguments.workspace, steps=arguments.steps, changes=arguments.set)
+        systems[0] = "base=base:compare-mlm" if arguments.systems == SYSTEMS else systems[0]
+    rows = [named(text) for text in systems]
     started = time.monotonic()
     table = evaluate(rows, tasks, workspace=arguments.workspace, every=True)
     print(FORMATS[arguments.format](table))
+    if arguments.train:
+        print(f"\n{seconds(arguments.workspace)}")
     print(f"\n{verdict(table)}\n{time.monotonic() - started:.0f} s in all")
     return 0
 

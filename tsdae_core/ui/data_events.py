@@ -127,7 +127,10 @@ def _wire_result(shell: Shell, shown: Parts) -> Any:
         draft = find_draft(shell.workspace, key)
         seen = draft is not None
         report = texts.report(draft) if draft else (shown if (shown or {}).get("error") else {})
-        rows = texts.preview(draft) if draft else gr.skip()
+        rows = gr.skip()
+        if draft:  # with widths, or a column that comes later stands outside the table
+            rows = texts.preview(draft)
+            rows = gr.Dataframe(rows, column_widths=texts.widths(rows["headers"]))
         return (
             report,
             gr.Button(visible=seen),

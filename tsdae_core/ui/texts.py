@@ -65,6 +65,18 @@ def preview(draft: Draft) -> dict[str, Any]:
     }
 
 
+def widths(headers: Sequence[str]) -> list[str]:
+    """The widths of the preview's columns: sentences share what the line and the label leave.
+
+    >>> widths(["Line", "Sentence", "Label"])
+    ['8%', '70%', '22%']
+    """
+    fixed = {"Line": 8, "Label": 22}
+    left = 100 - sum(fixed.get(name, 0) for name in headers)
+    each = left // sum(name not in fixed for name in headers)
+    return [f"{fixed.get(name, each)}%" for name in headers]
+
+
 def short(text: str | None) -> str:
     """A sentence or a label as a preview shows it."""
     text = text or ""
