@@ -227,16 +227,16 @@ def test_a_sweep_from_the_shell_ends_in_a_table_with_mean_and_deviation_over_see
         str(tmp_path / "w"),
     ]
     started = time.monotonic()
-    assert main([*asked, "--format", "json"]) == 0
+    assert main([*asked, "--json", "--beside", "bm25"]) == 0
     table = json.loads(capsys.readouterr().out)
-    assert [row["label"] for row in table["rows"]] == ["Untrained base", "Words deleted 0.6"]
-    cell = table["rows"][1]["cells"][0]
+    assert [row["label"] for row in table["rows"]] == ["Untrained base", "bm25", "Words deleted 0.6"]
+    cell = table["rows"][2]["cells"][0]
     assert len(cell["seeds"]) == 2 and cell["deviation"] is not None, time.monotonic() - started
     [sweep] = sweeps.list_sweeps(tmp_path / "w")
     assert read_table(sweep) is not None and sweep.state == "finished"
     assert main(["queue", "--workspace", str(tmp_path / "w"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["waiting"] == []
-    assert len(rows_of(sweep, tmp_path / "w")[1][1]) == 2
+    assert len(rows_of(sweep, tmp_path / "w")[2][1]) == 2
 
 
 def test_one_varied_number_makes_a_curve_and_anything_else_does_not(tmp_path: Path) -> None:

@@ -44,6 +44,13 @@ def add_sweep(verbs: Any) -> tuple[argparse.ArgumentParser, argparse.ArgumentPar
         help="what the table measures, see evaluate; without one a tenth of the text is set aside and its labels are used, or damaged sentences",
     )  # fmt: skip
     sweep.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="SYSTEM",
+        help="a further row of the table, such as a TSDAE run beside supervised runs on ever more labelled sentences",
+    )
+    sweep.add_argument(
         "--table", metavar="NAME", help="print the table of a sweep, made anew if it has grown"
     )
     sweep.add_argument("--wait", action="store_true", help="wait until all is done, then print the table")
