@@ -71,7 +71,7 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
         errors.append(str(error))
     count = corpus.num_rows
     if config.objective == "supervised" and not errors:
-        infos.append(_about_lessons(corpus, whole))
+        infos.append(supervision.about(corpus, whole))
     if count < FEWEST:
         errors.append(
             f"The text has {count:,} sentence{'' if count == 1 else 's'}; training needs at least {FEWEST}, and helps from about 1,000 on."
@@ -124,13 +124,6 @@ def check(config: TrainConfig, corpus: pa.Table) -> list[Finding]:
         + [Finding("warning", text) for text in warnings]
         + [Finding("info", text) for text in infos]
     )
-
-
-def _about_lessons(corpus: pa.Table, whole: int) -> str:
-    """What supervised training learns from, and how much of the text that is."""
-    count, kind = corpus.num_rows, supervision.kind_of(corpus)
-    left = f" of {whole:,}; the others have no label that another one has" if count < whole else ""
-    return f"It trains on {count:,} {supervision.KINDS[kind]}{left}."
 
 
 def _about_objective(config: TrainConfig, sentences: int) -> list[str]:

@@ -84,6 +84,13 @@ def kind_of(table: pa.Table) -> str:
     return "scores"
 
 
+def about(table: pa.Table, whole: int) -> str:
+    """What supervised training learns from a corpus that `fit` has made of one with `whole` rows, in one sentence."""
+    count = table.num_rows
+    left = f" of {whole:,}; the others have no label that another one has" if count < whole else ""
+    return f"It trains on {count:,} {KINDS[kind_of(table)]}{left}."
+
+
 def fit(table: pa.Table, objective: str) -> pa.Table:
     """The rows of a corpus that an objective can use.
 
