@@ -43,7 +43,17 @@ LEVELS = [
         "launch",
         "refused",
     ],
-    ["token_cache", "batches", "families", "devices", "sources", "vocabulary", "masters", "halves", "scratch"],
+    [
+        "token_cache",
+        "batches",
+        "families",
+        "devices",
+        "sources",
+        "vocabulary",
+        "masters",
+        "halves",
+        "scratch",
+    ],
     [
         "bottleneck",
         "flow",

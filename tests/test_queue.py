@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -17,6 +18,7 @@ from tsdae_core.config import checked
 from tsdae_core.evaluate.sweep import curve_of, label_of, read_table, rows_of
 from tsdae_core.evaluate.table import Cell, Column, Row, Table
 from tsdae_core.jobs import ACTIVE
+from tsdae_core.records import write_json
 from tsdae_core.runs import Run, create_run, find_run, list_runs
 
 
@@ -127,6 +129,42 @@ def test_a_paused_queue_starts_nothing_and_goes_on_when_it_is_told_to(
     run_queue.resume(tmp_path)
     run_queue.work(tmp_path)
     assert started == [run.name] and names(tmp_path) == []
+
+
+def test_a_paused_queue_stays_paused_when_more_comes_and_the_shell_says_so(
+    tmp_path: Path,
+    tiny_model_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(launch, "start_process", lambda job, command: started.append(job.name))
+    a, b = (make_run(tmp_path, tiny_model_folder, make_sentences(40)) for _ in range(2))
+    run_queue.enqueue(tmp_path, [a.name])
+    assert started == [run_queue.FOLDER]
+    assert main(["queue", "--pause", "--workspace", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("Paused: nothing is started until `queue --resume`")
+    run_queue.enqueue(tmp_path, [b.name])
+    assert started == [run_queue.FOLDER] and names(tmp_path) == [a.name, b.name]
+    assert main(["queue", "--resume", "--workspace", str(tmp_path)]) == 0
+    assert len(started) == 2
+
+
+def test_a_run_is_in_the_way_of_another_on_the_same_device(tmp_path: Path, tiny_model_folder: Path) -> None:
+    run = make_run(tmp_path, tiny_model_folder, make_sentences(40))
+    assert run_queue.in_the_way(tmp_path, "auto") == ""
+    mine = psutil.Process()
+    write_json(run.path / "process.json", {"pid": mine.pid, "born": mine.create_time(), "command": []})
+    run.write_status(state="running", phase="Learning")
+    assert run.state == "running"
+    assert (
+        run_queue.in_the_way(tmp_path, "auto")
+        == run_queue.in_the_way(tmp_path, run.config().devices)
+        == run.name
+    )
+    assert run.config().devices in ("auto", "cpu")
+    if run.config().devices == "cpu":
+        assert run_queue.in_the_way(tmp_path, "cuda:0") == ""
 
 
 def test_values_are_read_as_the_settings_they_are_of() -> None:

@@ -21,7 +21,7 @@ from tsdae_core.__main__ import build_parser
 from tsdae_core.command_train import value_of
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
 from tsdae_core.runs import Run, create_run
-from tsdae_core.ui import LAUNCH, build_app, forms, header, train, watch
+from tsdae_core.ui import LAUNCH, build_app, forms, header, search, train, watch
 from tsdae_core.ui.components import ASSETS, PLOTLY
 from tsdae_core.ui.drafts import Draft, save_draft
 from tsdae_core.ui.shell import Shell
@@ -289,3 +289,19 @@ def test_a_port_in_use_is_told_in_one_sentence(capsys: pytest.CaptureFixture[str
 def test_only_this_machine_counts_as_safe_without_a_login() -> None:
     assert all(start.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost"))
     assert not any(start.is_loopback(host) for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"))
+
+
+def test_only_the_newest_search_of_a_browser_is_shown() -> None:
+    first = search._newest("one")
+    other = search._newest("two")
+    assert first() and other()
+    second = search._newest("one")
+    assert second() and other() and not first()
+
+
+@pytest.mark.parametrize(
+    ("steps", "first", "then"), [(60, 200, 20), (60, 60, 20), (700, 200, None), (None, 200, None)]
+)
+def test_fewer_steps_have_a_shorter_beginning(steps: int | None, first: int, then: int | None) -> None:
+    made = train.shorter_beginning(steps, first)
+    assert made == then if then is not None else made == gr.skip()

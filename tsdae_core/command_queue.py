@@ -108,6 +108,8 @@ def _sweep(args: argparse.Namespace) -> int:
     )  # fmt: skip
     runs = [str(one["run"]) for one in sweep.asked()["runs"]]
     print(f"{len(runs)} runs are in the queue: {', '.join(runs)}", file=sys.stderr)
+    if run_queue.paused(args.workspace):
+        print("The queue is paused; `queue --resume` goes on.", file=sys.stderr)
     if not args.wait:
         print(f"`queue` shows how far it is; `sweep --table {sweep.name}` prints the table", file=sys.stderr)
         return 0
@@ -159,17 +161,22 @@ def _queue(args: argparse.Namespace) -> int:
             )
         )
         return 0
-    going = said.process() is not None
-    print(
-        f"{said.status().get('phase', '')}."
-        if going
-        else "Not being worked through; --resume goes on."
-        if names
-        else "Empty."
-    )
+    print(_standing(workspace, waits=bool(names)))
     for place, name in enumerate(names, 1):
         print(f"{place:3}  {name}")
     return 0
+
+
+def _standing(workspace: Path, *, waits: bool) -> str:
+    """How the queue stands, in one sentence."""
+    job = run_queue.queue_job(workspace)
+    going = job.process() is not None
+    if run_queue.paused(workspace) and (going or waits):
+        rest = f"{job.status().get('phase', '')} is still done, then nothing more" if going else "nothing"
+        return f"Paused: {rest} is started until `queue --resume`."
+    if going:
+        return f"{job.status().get('phase', '')}."
+    return "Not being worked through; --resume goes on." if waits else "Empty."
 
 
 def follow(workspace: Path, entries: Sequence[str]) -> int:

@@ -135,7 +135,7 @@ def load_encoder(system: str, workspace: Path) -> Encoder:
             _LOADED.move_to_end(print_of)
             return _LOADED[print_of]
         if not Path(source).is_dir() and (reason := out_of_reach(source)):
-            raise ValueError(reason)
+            raise ValueError(f"there is no run {system!r} in {workspace.name}, and {reason}")
         try:
             model = _load(source, pooling, layers, length)
         except OSError as error:

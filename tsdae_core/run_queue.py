@@ -57,14 +57,19 @@ def waiting(workspace: Path) -> list[tuple[str, Job]]:
 
 
 def enqueue(workspace: Path, entries: Sequence[str]) -> None:
-    """Put jobs at the end and see that the queue is worked through. Raises `ValueError` for one that is not there."""
+    """Put jobs at the end and see that the queue is worked through, unless it is paused.
+
+    Raises:
+        ValueError: for one that is not there.
+    """
     for entry in entries:
         job = job_of(workspace, entry)
         if job is None:
             raise ValueError(f"there is no run {entry!r} to put into the queue")
         job.write_status(state="queued", phase="Waiting in the queue", error="", advice="")
     _write(workspace, [name for name in order(workspace) if name not in entries] + list(entries))
-    resume(workspace)
+    if not paused(workspace):
+        resume(workspace)
 
 
 def move(workspace: Path, entry: str, *, by: int) -> None:
@@ -96,6 +101,21 @@ def end(job: Job) -> None:
 def pause(workspace: Path) -> None:
     """Start no further job; the one that is being done goes on."""
     queue_job(workspace).request_stop()
+
+
+def paused(workspace: Path) -> bool:
+    """Whether somebody wished that no further job is started."""
+    return queue_job(workspace).stop_requested()
+
+
+def in_the_way(workspace: Path, devices: str) -> str:
+    """The name of a run that is being trained on the devices that a setting names; "" when they are free."""
+    for run in list_runs(workspace):
+        if run.state in AT_WORK and (
+            devices == run.config().devices or "auto" in (devices, run.config().devices)
+        ):
+            return run.name
+    return ""
 
 
 def resume(workspace: Path) -> None:

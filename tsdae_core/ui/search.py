@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ def build(shell: Shell) -> None:
         with gr.Tab("Query", id="query"):
             with gr.Row(elem_classes="near-ask"):
                 query = gr.Textbox(
+                    label="Query",
                     placeholder="Type a sentence and press Enter",
                     show_label=False,
                     container=False,
@@ -57,10 +60,13 @@ def build(shell: Shell) -> None:
                     "scale": 0,
                     "min_width": 250,
                 }
-                label = gr.Dropdown([ALL_LABELS], value="", visible=False, elem_id="search-label", **quiet)
+                label = gr.Dropdown(
+                    [ALL_LABELS], value="", label="Label", visible=False, elem_id="search-label", **quiet
+                )
                 also = gr.Dropdown(
                     [("no other encoder", "")],
                     value="",
+                    label="Another encoder",
                     allow_custom_value=not shell.read_only,
                     elem_id="search-also",
                     **quiet,
@@ -76,13 +82,19 @@ def build(shell: Shell) -> None:
             blind.build(shell, own.where)
     given = [shell.picker, query, label, also, words, own.where]
 
-    def on_search(name: str, text: str, label: str, also: str, words: bool, key: str) -> Iterator[Any]:
+    def on_search(
+        request: gr.Request, name: str, text: str, label: str, also: str, words: bool, key: str
+    ) -> Iterator[Any]:
+        newest = _newest(str(request.session_hash))
         options = {"label": label or "", "also": also or "", "words": words, "key": key}
-        yield from found(shell.workspace, name, text, **options)
+        for shown in found(shell.workspace, name, text, **options):
+            if not newest():  # what was asked since then is what stands in the form
+                return
+            yield shown
 
-    def on_choice(shown: Any, name: str, *rest: Any) -> Iterator[Any]:
+    def on_choice(request: gr.Request, shown: Any, name: str, *rest: Any) -> Iterator[Any]:
         if (shown or {}).get("query"):
-            yield from on_search(name, *rest)
+            yield from on_search(request, name, *rest)
         else:
             yield gr.skip()
 
@@ -127,6 +139,21 @@ def build(shell: Shell) -> None:
     gr.on([shell.picker.change, shell.app.load], on_run, here, [view, label, also], **FOLLOW)
     own.where.change(on_text, here, [view, label], **FOLLOW).then(on_choice, [view, *given], view, **asked)
     shell.tabs.select(on_open, here, view, **QUIET)
+
+
+_COUNT = itertools.count()
+_ASKED: OrderedDict[str, int] = OrderedDict()
+MOST_ASKED = 1000
+"""Browsers whose newest search is known."""
+
+
+def _newest(browser: str) -> Callable[[], bool]:
+    """Begin a search: what is called while it goes on tells whether the same browser has begun none since."""
+    mine = _ASKED[browser] = next(_COUNT)
+    _ASKED.move_to_end(browser)
+    while len(_ASKED) > MOST_ASKED:
+        _ASKED.popitem(last=False)
+    return lambda: _ASKED.get(browser, mine) == mine
 
 
 def label_choices(workspace: Path, name: str, key: str = RUNS_OWN) -> gr.Dropdown:

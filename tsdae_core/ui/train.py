@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from tsdae_core import launch, preflight, recipes
+from tsdae_core import launch, preflight, recipes, run_queue
 from tsdae_core.config import PRESETS, TrainConfig, checked
 from tsdae_core.recipes import ONE
 from tsdae_core.runs import Run, create_run, safe_name
@@ -102,6 +102,8 @@ def build(shell: Shell) -> None:
         base,
         **QUIET,
     )
+    steps, first = form.inputs["max_steps"], form.inputs["decoder_warmup_steps"]
+    gr.on([steps.blur, steps.submit], shorter_beginning, [steps, first], first, **QUIET)
     base.change(lambda name: name or "", base, shell.base, **QUIET)  # unqueued, a state tells nobody
     preset.input(on_preset, [preset, base], list(form.inputs.values()), **LIGHT)
     chosen = form.inputs["objective"]
@@ -114,6 +116,13 @@ def build(shell: Shell) -> None:
         [shell.picker, shell.facts, shell.tabs],
         **QUIET,
     )
+
+
+def shorter_beginning(steps: Any, first: Any) -> Any:
+    """A run with fewer steps than its preset has a shorter beginning, as with `TrainConfig.from_preset`."""
+    if isinstance(steps, int | float) and isinstance(first, int | float) and first >= steps > 0:
+        return int(steps) // 3
+    return gr.skip()
 
 
 def judge(
@@ -133,6 +142,8 @@ def judge(
         return said([("info", NO_TEXT)], None, off=NO_TEXT), gr.Button(interactive=False), fold
     stages = [config] if recipe == ONE else recipes.stages(recipe, config)
     every = [(one.level, forms.plain(one.text)) for stage in stages for one in preflight.check(stage, table)]
+    if other := run_queue.in_the_way(shell.workspace, config.devices):
+        every.append(("info", f"{other} is being trained; this run waits for it in the queue."))
     found = sorted(dict.fromkeys(every), key=lambda one: ("error", "warning", "info").index(one[0]))
     off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
@@ -171,7 +182,7 @@ def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
 def begin(
     shell: Shell, key: str, values: dict[str, Any], *, name: str, probes: str, recipe: str = ONE
 ) -> Run:
-    """Make the run and start it; of a recipe both, and the queue does. Returns the first.
+    """Make the run and start it, or let it wait for the one that is being trained; of a recipe both. Returns the first.
 
     Raises:
         ValueError: with one sentence when it cannot be started.
@@ -192,5 +203,8 @@ def begin(
             shell.workspace, recipe, config, table, name=name or stem, probes=own[:MOST_PROBES]
         )[0]
     run = create_run(shell.workspace, config, table, name=name or stem, probes=own[:MOST_PROBES])
-    launch.start(run)
+    if run_queue.in_the_way(shell.workspace, config.devices):
+        run_queue.enqueue(shell.workspace, [run.name])
+    else:
+        launch.start(run)
     return run
