@@ -133,11 +133,16 @@ function veil() {
 
 // ---- columns that take a while
 
+let working = null; // the column that is waited for
+
 /* Ask for such a column and wait for it, by the encoder `by`; false when it did not come. */
 async function fetchLayer(kind, by) {
   const one = map;
   const place = one.layouts[by].place;
-  const got = await patiently(() => server.layer(run, one.key, kind, place), () => server.cancel(run, one.key, kind, place));
+  const cancel = () => server.cancel(run, one.key, kind, place);
+  const mine = (working = { kind, left: false, cancel });
+  const got = await patiently(() => server.layer(run, one.key, kind, place), cancel, () => mine.left);
+  if (working === mine) working = null;
   if (!got || one !== map) return false;
   const values = unpack(got.values, Float32Array);
   if (kind === "steady") one.layouts[by].steady = values;
@@ -147,9 +152,17 @@ async function fetchLayer(kind, by) {
 
 async function recolour() {
   const kind = colour.value;
-  if (WORKED_OUT.includes(kind) && !column(kind)) {
+  if (working && working.kind !== kind) {
+    working.left = true; // nobody waits for it any more
+    working.cancel();
+    warn("");
+  }
+  const missing = WORKED_OUT.includes(kind) && !column(kind);
+  plot.classList.toggle("map-stale", missing); // its colours are not what was chosen
+  if (missing) {
     const came = await fetchLayer(kind, which);
     if (colour.value !== kind || !map) return; // another was chosen meanwhile
+    plot.classList.remove("map-stale");
     if (!came) colour.value = shown.of.cluster ? "cluster" : "words";
   }
   remember();

@@ -37,11 +37,11 @@ function warn(text) {
 }
 
 /* Ask until the answer is there; null after an error, which is told, or when another run was chosen. `stop` ends the work. */
-async function patiently(act, stop) {
+async function patiently(act, stop, left = () => false) {
   const mine = turn;
   for (;;) {
     const got = await act().catch(() => ({ phase: "Waiting for the app", done: 0, total: 0 }));
-    if (mine !== turn || !map) return null;
+    if (mine !== turn || !map || left()) return null;
     if (got.error !== undefined) return warn(got.error), null;
     if (got.phase === undefined) return warn(""), got;
     warn(got.total ? `${got.phase}: ${number(got.done)} of ${number(got.total)}` : `${got.phase} …`);

@@ -128,6 +128,7 @@ def ours(
         rate = done / (time.monotonic() - started)
         from torch.utils.flop_counter import FlopCounterMode
 
+        steps.halves = None  # operations are counted on this thread alone
         with FlopCounterMode(display=False) as counter:
             epoch, indices = next(order)
             steps.step(indices, epoch=epoch, rate=3e-5)

@@ -120,6 +120,22 @@ def test_plain_axes_show_similarity_to_two_phrases_and_lead_back(
     page.wait_for_selector(".map[data-kind=umap]")
 
 
+def test_a_colour_that_is_left_before_it_is_there_leaves_nothing_behind(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.evaluate(
+        """() => { const list = document.querySelector('.map-colour');
+          for (const kind of ['loss', 'nothing']) { list.value = kind; list.dispatchEvent(new Event('change'));
+            if (kind === 'loss') window.wasStale = !!document.querySelector('.map-stale'); } }"""
+    )
+    assert page.evaluate("window.wasStale")
+    page.wait_for_timeout(1500)  # more than the page needs to ask how far it is
+    assert page.locator(".map-stale").count() == 0
+    assert not page.locator(".map-note").is_visible()
+    assert page.locator(".map-colour").first.input_value() == "nothing"
+
+
 @pytest.mark.parametrize(
     ("kind", "scale", "told"),
     [
