@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,3 +96,16 @@ class Job:
 
     def clear_stop(self) -> None:
         (self.path / "stop").unlink(missing_ok=True)
+
+
+def work(job: Job, act: Callable[[Any], object]) -> int:
+    """Do `act` for `job`; a failure is in its status as one sentence, and in the log whole. Returns the exit code."""
+    try:
+        act(job)
+        return 0
+    except BaseException as error:
+        traceback.print_exc()
+        if job.path.is_dir():
+            text = (str(error).strip() or type(error).__name__).splitlines()[0]
+            job.write_status(state="failed", phase="Failed", error=text)
+        return 1

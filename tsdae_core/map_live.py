@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from tsdae_core import explore, launch, maps
+from tsdae_core.jobs import work
 from tsdae_core.map_layout import Told, neighbour_change, project, turned
 from tsdae_core.map_systems import encoder_words
-from tsdae_core.map_work import finish, work
+from tsdae_core.map_work import finish
 from tsdae_core.runs import ACTIVE, Job, Run
 from tsdae_core.vectors import GRAPH, neighbour_graph
 
@@ -141,7 +142,7 @@ def main(path: Path) -> int:
         os.nice(KINDNESS)
     torch.set_num_threads(1)
     with threadpool_limits(limits=1):
-        return work(path, follow)
+        return work(Job(path), follow)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ Legend: N points, k neighbours, D dimensions of the map.
 from __future__ import annotations
 
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from tsdae_core import explore, maps
+from tsdae_core.jobs import Job, work
 from tsdae_core.map_clusters import clusters, named
 from tsdae_core.map_layout import Told, faithfulness, neighbour_change, pca, project, turned
 from tsdae_core.map_systems import encoder_words
-from tsdae_core.runs import Job
 from tsdae_core.vectors import graph, graph_files
 
 COLLAPSED = 0.9999
@@ -116,19 +114,5 @@ def _teller(job: Job, phase: str) -> Told:
     return lambda done, total: job.write_status(phase=phase, step=done, total=total)
 
 
-def work(path: Path, act: Callable[[Job], None]) -> int:
-    """Do `act` for the job in `path`; record a failure in its status. Returns the exit code."""
-    job = Job(path)
-    try:
-        act(job)
-        return 0
-    except BaseException as error:
-        traceback.print_exc()
-        if job.path.is_dir():
-            text = (str(error).strip() or type(error).__name__).splitlines()[0]
-            job.write_status(state="failed", phase="Failed", error=text)
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(work(Path(sys.argv[1]), compute))
+    sys.exit(work(Job(Path(sys.argv[1])), compute))

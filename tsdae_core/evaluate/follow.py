@@ -11,7 +11,6 @@ import secrets
 import shutil
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from tsdae_core import launch
 from tsdae_core.evaluate.job import copied, tasks_of
 from tsdae_core.evaluate.run import evaluate
-from tsdae_core.jobs import ACTIVE, Job
+from tsdae_core.jobs import ACTIVE, Job, work
 from tsdae_core.records import append_line, read_json, read_lines, write_json
 from tsdae_core.runs import Run, find_run
 
@@ -131,18 +130,5 @@ def curve_of(job: Job) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def main(folder: Path) -> int:
-    """The process: what goes wrong is in the status as one sentence. Returns the exit code."""
-    job = Job(folder)
-    try:
-        compute(job)
-    except Exception as error:
-        traceback.print_exc()
-        told = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        job.write_status(state="failed", phase="Failed", error=told)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(work(Job(Path(sys.argv[1])), compute))

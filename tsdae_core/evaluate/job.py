@@ -9,7 +9,6 @@ import secrets
 import shutil
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from tsdae_core.evaluate.read import read_task
 from tsdae_core.evaluate.run import evaluate
 from tsdae_core.evaluate.table import Table
 from tsdae_core.evaluate.tasks import Task
+from tsdae_core.jobs import work
 from tsdae_core.runs import ACTIVE, Job, Run, find_run, read_json, safe_name, write_json
 
 OWN = ("damaged", "halves", "labels")
@@ -144,18 +144,5 @@ def compute(job: Job) -> None:
     job.write_status(state="finished", phase="Compared", step=0, total=0)
 
 
-def main(folder: Path) -> int:
-    """The process: what goes wrong is in the status as one sentence. Returns the exit code."""
-    job = Job(folder)
-    try:
-        compute(job)
-    except Exception as error:
-        traceback.print_exc()
-        told = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        job.write_status(state="failed", phase="Failed", error=told)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(work(Job(Path(sys.argv[1])), compute))

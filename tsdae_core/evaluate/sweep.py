@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tsdae_core.evaluate.read import read_task
 from tsdae_core.evaluate.run import evaluate
 from tsdae_core.evaluate.table import Table
 from tsdae_core.export import has_encoder
+from tsdae_core.jobs import work
 from tsdae_core.records import read_json, write_json
 from tsdae_core.runs import find_run
 from tsdae_core.sweeps import SIZE, Sweep
@@ -127,18 +127,5 @@ def curve_of(sweep: Sweep, table: Table) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def main(folder: Path) -> int:
-    """The process: what goes wrong is in the status as one sentence. Returns the exit code."""
-    sweep = Sweep(folder)
-    try:
-        compute(sweep)
-    except Exception as error:
-        traceback.print_exc()
-        told = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        sweep.write_status(state="failed", phase="Failed", error=told)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(work(Sweep(Path(sys.argv[1])), compute))

@@ -26,13 +26,7 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
     What takes a while answers {phase, done, total} until it is there; an error is an answer, too.
     """
 
-    def safely(act: Callable[..., Any], asked: list[Any]) -> Any:
-        try:
-            heavy()
-            run = find_run(workspace, str(asked[0]))
-            return act(run, find_map(run, asked[1]), *asked[2:])
-        except (ValueError, IndexError, TypeError, OSError) as error:
-            return {"error": str(error)}
+    safely = answering(workspace, find_map)
 
     def on_place(run: Run, job: Job, place: int, text: str, a: str = "", b: str = "") -> dict[str, Any]:
         index = _index(workspace, run, job, int(place))
@@ -65,6 +59,20 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
         )
 
     return [place, axes, layer, cancel]
+
+
+def answering(workspace: Path, find_map: Find) -> Callable[[Callable[..., Any], list[Any]], Any]:
+    """Calls a function with the run and the map that a request names first, then the rest; an error is an answer."""
+
+    def safely(act: Callable[..., Any], asked: list[Any]) -> Any:
+        try:
+            heavy()
+            run = find_run(workspace, str(asked[0]))
+            return act(run, find_map(run, asked[1]), *asked[2:])
+        except (ValueError, IndexError, TypeError, OSError) as error:
+            return {"error": str(error)}
+
+    return safely
 
 
 def far(work: Opening) -> dict[str, Any] | None:

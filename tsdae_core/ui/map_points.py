@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tsdae_core.runs import Job, Run, find_run
+from tsdae_core.runs import Job, Run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.drafts import save_draft
 from tsdae_core.ui.indexes import opening
-from tsdae_core.ui.map_asks import Find, drawn_rows, far
+from tsdae_core.ui.map_asks import Find, answering, drawn_rows, far
 from tsdae_core.ui.rebuild_models import NEWEST
-from tsdae_core.ui.warm import heavy
 
 MOST_HITS = 100
 """Ranked sentences handed out at once."""
@@ -37,13 +36,7 @@ def point_asks(
     `keep(run, map, points)`. What takes a while answers {phase, done, total} until it is there.
     """
 
-    def safely(act: Callable[..., Any], asked: list[Any]) -> Any:
-        try:
-            heavy()
-            run = find_run(workspace, str(asked[0]))
-            return act(run, find_map(run, asked[1]), *asked[2:])
-        except (ValueError, IndexError, TypeError, OSError) as error:
-            return {"error": str(error)}
+    safely = answering(workspace, find_map)
 
     def on_within(run: Run, job: Job, place: int, text: str, points: list[int]) -> dict[str, Any]:
         from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
