@@ -36,19 +36,22 @@ def with_decoder(folder: Path, model: Path, *, count: int, name: str, steps: tup
     return run
 
 
-def as_drawn(run: Run, systems: list[str], rows: np.ndarray | None = None) -> Job:
-    """A map of the run that says it is finished: points by chance, in three groups, one after the other."""
+def as_drawn(run: Run, systems: list[str], rows: np.ndarray | None = None, *, groups: int = 3) -> Job:
+    """A map of the run that says it is finished: points by chance, in a few groups, one after the other."""
     rows = np.arange(run.corpus().num_rows) if rows is None else rows
     job = maps.map_job(run, systems, run.path.parent)
     job.path.mkdir(parents=True)
     write_json(job.path / "map.json", {"systems": systems})
     facts: dict[str, Any] = {"total": run.corpus().num_rows, "points": len(rows)}
-    groups = (np.arange(len(rows)) % 3).astype(np.float32)
+    cluster = (np.arange(len(rows)) % groups).astype(np.float32)
     for place in range(len(systems)):
         xy = np.random.default_rng(place).uniform(-1, 1, (len(rows), 2)).astype(np.float32)
         table = {"row": rows, "x": xy[:, 0], "y": xy[:, 1], "trust": np.ones(len(rows), np.float32)}
-        pq.write_table(pa.table(table | {"cluster": groups}), job.path / f"umap-{place}.parquet")
-        facts[f"names-{place}"] = [{"text": f"group {one}", "x": 0.1, "y": one / 3} for one in range(3)]
+        table |= {"cluster": cluster, "change": np.zeros(len(rows), np.float32)}
+        pq.write_table(pa.table(table), job.path / f"umap-{place}.parquet")
+        facts[f"names-{place}"] = [
+            {"text": f"group {one}", "x": 0.1, "y": one / groups} for one in range(groups)
+        ]
     write_json(job.path / "facts.json", facts)
     job.write_status(state="finished", phase="Map drawn")
     return job

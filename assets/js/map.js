@@ -68,13 +68,15 @@ const tip = make("div", "map-tip");
 stage.append(plot, tip);
 const side = make("aside", "map-card");
 side.setAttribute("aria-label", "The chosen sentence");
-body.append(stage, side);
 const trust = make("p", "map-trust");
 const chosen = make("div", "map-chosen");
+const beside = make("div", "map-side");
+beside.append(side, chosen);
+body.append(stage, beside);
 const head = make("div", "map-tools map-head");
 const views = make("div", "map-switch");
 head.append(views, tools);
-frame.append(bar, note, head, more, chips, help, body, trust, chosen);
+frame.append(bar, note, head, more, chips, help, body, trust);
 fillMore();
 element.replaceChildren(frame);
 
@@ -311,10 +313,18 @@ document.addEventListener("keydown", (event) => {
 const seen = new MutationObserver(() => shown && (drawLegend(), draw()));
 seen.observe(document.body, { attributes: true, attributeFilter: ["class"] });
 new ResizeObserver(() => {
-  if (plot.data && plot.offsetParent) Plotly.relayout(plot, { ...(shown?.z ? {} : { "yaxis.scaleratio": stretch() }), autosize: true }).then(relabel);
+  if (!plot.data || !plot.offsetParent) return;
+  const keeps = shown?.z || shown?.of.kind === "axes" || zoomed();
+  const { x, y } = keeps ? {} : extent();
+  const whole = keeps ? {} : { "xaxis.range": x, "yaxis.range": y };
+  Plotly.relayout(plot, { ...(shown?.z ? {} : { "yaxis.scaleratio": stretch() }), ...whole, autosize: true }).then(() => {
+    if (!keeps && fitted) fitted.x = String(plot.layout.xaxis.range);
+    relabel();
+  });
 }).observe(stage);
 stage.addEventListener("pointermove", (event) => (pointer = event), { passive: true });
 watchPresses();
+watchMotion();
 bar.hidden = true;
 fillViews();
 begin();

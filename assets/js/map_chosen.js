@@ -1,6 +1,6 @@
-/* Below the map: the selected sentences as a table, to be saved, searched and trained on. Part of map.js. */
+/* Beside the map: the selected sentences, to be saved, searched and trained on. Part of map.js. */
 
-const PAGE = 100; // rows of the table at a time
+const PAGE = 100; // listed at a time
 const AT_ONCE = 2000; // sentences in one answer
 
 function unselect() {
@@ -20,26 +20,24 @@ async function select(points) {
   head.append(make("strong", "", `${number(rows.length)} selected`));
   if (rows.length > got.length) head.append(make("span", "quiet", `the first ${number(got.length)} are listed`));
   const all = make("div", "map-chosen-all");
-  fillTable(all, got);
+  fillList(all, got, rows);
   const hits = make("div", "map-chosen-hits");
   hits.setAttribute("aria-live", "polite");
   head.append(searchWithin(rows, hits, all), button("watch-button", "Save as CSV", () => saveSelected(rows)), trainOn(rows));
   chosen.replaceChildren(head, hits, all);
+  onTop(chosen);
 }
 
-function fillTable(box, got) {
-  const table = make("table", "map-table");
-  const further = button("watch-button", "Show more", () => more(table.rows.length));
+/* The selected, as many as came, a page at a time; a pressed one is chosen. */
+function fillList(box, got, rows) {
+  const list = make("ol", "map-near");
+  const further = button("watch-button", "Show more", () => more(list.childElementCount));
   const more = (from) => {
-    for (const one of got.slice(from, from + PAGE)) {
-      const row = make("tr");
-      row.append(inDirection(make("td", "", one.sentence)), inDirection(make("td", "", one.label)), make("td", "map-line", number(one.line)));
-      table.append(row);
-    }
-    further.hidden = table.rows.length >= got.length;
+    list.append(...got.slice(from, from + PAGE).map((one, at) => hitItem({ ...one, point: rows[from + at] })));
+    further.hidden = list.childElementCount >= got.length;
   };
   more(0);
-  box.replaceChildren(table, further);
+  box.replaceChildren(list, further);
 }
 
 async function saveSelected(rows) {
@@ -52,7 +50,7 @@ async function saveSelected(rows) {
   download("selected.csv", "text/csv", csv(["sentence", "label", "line"], lines));
 }
 
-/* A search among the selected alone: its hits stand in place of the table, and are ringed on the map. */
+/* A search among the selected alone: its hits stand in place of the list, and are ringed on the map. */
 function searchWithin(rows, hits, all) {
   const box = make("span", "map-within");
   const input = make("input", "lab-input map-within-text");

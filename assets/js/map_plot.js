@@ -7,11 +7,12 @@ function show(layout, fromWhereTheyAre) {
   const from = fromWhereTheyAre && shown && shown.x.length === layout.x.length && !shown.z && !layout.z ? shown : null;
   offer(layout);
   moving += 1; // whatever still glides stops
+  stage.classList.remove("map-turning");
   shown = { x: layout.x, y: layout.y, z: layout.z, of: layout };
   group();
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (from && plot.data && !still) glide(from, layout);
-  else draw();
+  else draw().then(() => paint && endMotion());
   describe();
 }
 
@@ -79,26 +80,61 @@ function links() {
   ];
 }
 
-/* How high a unit is drawn against its width: the axes mean nothing, so a wide frame is used, within reason. */
-const stretch = () => Math.max(0.6, Math.min(1.5, plot.clientHeight / Math.max(1, plot.clientWidth)));
+/* What the frame spans: all points of the layouts that were seen, so that these stand in one frame. */
+function extent() {
+  const [x, y] = ["x", "y"].map((axis) => {
+    let low = Infinity, high = -Infinity;
+    for (const one of Object.values(map.layouts)) for (const value of one[axis]) (low = Math.min(low, value)), (high = Math.max(high, value));
+    const rim = 0.04 * (high - low) + 0.01;
+    return [low - rim, high + rim];
+  });
+  return { x, y };
+} // prettier-ignore
+
+/* How high a unit is drawn against its width: the axes mean nothing, so the frame is filled, within reason. */
+function stretch() {
+  const { x, y } = extent();
+  const filling = (plot.clientHeight / (y[1] - y[0])) / (Math.max(1, plot.clientWidth) / (x[1] - x[0]));
+  return Math.max(0.6, Math.min(1.5, filling));
+} // prettier-ignore
+
+let fitted = null; // {of: which map, x: what Plotly made of the frame that was asked for}
+
+const zoomed = () => fitted && plot.layout?.xaxis?.range && String(plot.layout.xaxis.range) !== fitted.x;
+
+/* All of the map, or what was zoomed to. */
+function frameFor(of) {
+  const stays = fitted?.of === of && zoomed();
+  if (!stays) fitted = null;
+  return stays ? { x: plot.layout.xaxis.range, y: plot.layout.yaxis.range } : extent();
+}
+
+function fit(of) {
+  if (!fitted && plot.layout?.xaxis?.range) fitted = { of, x: String(plot.layout.xaxis.range) };
+}
 
 function layoutSettings() {
   if (shown.z) return spaceSettings();
   const plainly = shown.of.kind === "axes";
+  const of = `${run} ${map.key} ${plainly ? JSON.stringify([axes.a, axes.b]) : ""}`;
   const style = getComputedStyle(element);
-  const quiet = { visible: false, showgrid: false, zeroline: false, range: [-1.08, 1.08] };
+  const quiet = { visible: false, showgrid: false, zeroline: false };
+  const { x, y } = plainly ? {} : frameFor(of);
   const surface = style.getPropertyValue("--background-fill-primary").trim() || "white";
   const text = style.getPropertyValue("--body-text-color").trim() || style.color;
   return {
-    uirevision: `${run} ${map.key} ${plainly ? JSON.stringify([axes.a, axes.b]) : ""}`, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
+    uirevision: of, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
     font: { family: style.fontFamily, size: 12, color: text },
     margin: { l: plainly ? 58 : 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: plainly ? 50 : 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
-    dragmode: plot.layout?.dragmode || "pan", xaxis: plainly ? axis(axes.a, style) : quiet, yaxis: plainly ? axis(axes.b, style) : { ...quiet, scaleanchor: "x", scaleratio: stretch() },
+    dragmode: plot.layout?.dragmode || "pan", xaxis: plainly ? axis(axes.a, style) : { ...quiet, range: x }, yaxis: plainly ? axis(axes.b, style) : { ...quiet, range: y, scaleanchor: "x", scaleratio: stretch() },
     modebar: { bgcolor: surface, color: style.getPropertyValue("--body-text-color-subdued").trim(), activecolor: text, orientation: "h" },
     annotations: labels(text, surface),
   };
 } // prettier-ignore
+
+/* A rim around letters, so that they are read above points without hiding them. */
+const halo = (surface) => Array.from({ length: 4 }, () => `0 0 2px ${surface}`).join(", ");
 
 /* Names of the groups, largest first, where they do not cover one another at the present zoom. */
 function labels(text, surface) {
@@ -118,7 +154,7 @@ function labels(text, surface) {
     if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
     taken.push(box);
     kept.push({ x: one.x, y: one.y, text: plain(one.text), showarrow: false, captureevents: false,
-      font: { size: 12, color: text }, bgcolor: surface, opacity: 0.88, borderpad: 2 }); // prettier-ignore
+      font: { size: 12, color: text, weight: 600, shadow: halo(surface) } }); // prettier-ignore
   }
   return kept;
 }
@@ -136,7 +172,9 @@ async function draw() {
     modeBarButtons: shown.z ? SPACE_BUTTONS : [["zoom2d", "pan2d", "lasso2d", "select2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
     toImageButtonOptions: { format: "png", scale: 2, filename: `map-${run}` },
   }; // prettier-ignore
-  await Plotly.react(plot, traces(), layoutSettings(), config);
+  const settings = layoutSettings();
+  await Plotly.react(plot, traces(), settings, config);
+  if (!shown?.z && shown?.of.kind !== "axes") fit(settings.uirevision);
   frame.dataset.kind = shown?.of.kind || "";
   frame.dataset.which = which;
   if (!fresh || !plot.on) return;
@@ -158,33 +196,3 @@ function relabel() {
   const text = (all) => (all || []).map((one) => one.text).join("|");
   if (text(next) !== text(plot.layout.annotations)) Plotly.relayout(plot, { annotations: next });
 }
-
-/* From one layout to the other: every point goes straight to its new place, in as many steps as the browser manages. */
-function glide(from, to) {
-  const mine = ++moving;
-  const start = { x: Float32Array.from(from.x), y: Float32Array.from(from.y) };
-  const began = performance.now();
-  const points = groups.map((_, place) => place + 1);
-  Plotly.react(plot, [{ ...density(), visible: false }, ...traces().slice(1)], { ...layoutSettings(), annotations: [] });
-  const frameOf = () => {
-    if (mine !== moving || !plot.data) return;
-    const time = Math.min(1, (performance.now() - began) / 900);
-    const eased = time * time * (3 - 2 * time);
-    if (time >= 1) {
-      shown = { x: to.x, y: to.y, of: to };
-      return void draw();
-    }
-    const now = { x: new Float32Array(to.x.length), y: new Float32Array(to.x.length), of: to };
-    for (let row = 0; row < to.x.length; row++) {
-      now.x[row] = start.x[row] + eased * (to.x[row] - start.x[row]);
-      now.y[row] = start.y[row] + eased * (to.y[row] - start.y[row]);
-    }
-    shown = now;
-    const linked = links();
-    Plotly.restyle(plot, { x: [...groups.map((one) => take(now.x, one.rows)), ...linked.map((one) => one.x)],
-      y: [...groups.map((one) => take(now.y, one.rows)), ...linked.map((one) => one.y)] }, [...points, points.length + 1, points.length + 2]); // prettier-ignore
-    requestAnimationFrame(frameOf);
-  };
-  requestAnimationFrame(frameOf);
-}
-

@@ -40,24 +40,33 @@ async function choose(point) {
 
 const encoderWords = (by) => (by === "base" ? "the base" : by === "trained" ? "the trained encoder" : by.replace("-", " "));
 
-/* One sentence of a ranked list, with its similarity; pressed, it becomes the chosen one. */
+/* One sentence of a list, with its similarity if the list is ranked; pressed, it becomes the chosen one. */
 function hitItem(one) {
   const item = make("li");
   const hit = button("map-hit", "", () => choose(one.point));
   const facts = make("span", "near-facts");
-  const score = make("span", "near-bar");
-  const share = make("span", "near-part");
-  share.style.width = `${Math.max(2, Math.round(100 * Math.max(0, Math.min(1, one.score))))}%`;
-  score.append(share);
-  facts.append(score, make("span", "near-score", one.score.toFixed(3)));
+  if (one.score !== undefined) {
+    const score = make("span", "near-bar");
+    const share = make("span", "near-part");
+    share.style.width = `${Math.max(2, Math.round(100 * Math.max(0, Math.min(1, one.score))))}%`;
+    score.append(share);
+    facts.append(score, make("span", "near-score", one.score.toFixed(3)));
+  } else facts.append(make("span", "near-score", `line ${number(one.line)}`));
   if (one.label) facts.append(inDirection(make("span", "near-label", one.label)));
   hit.append(inDirection(make("span", "near-text", one.sentence)), facts);
   item.append(hit);
   return item;
 }
 
+/* What came last stands first beside the map. */
+function onTop(part) {
+  beside.prepend(part);
+  beside.scrollTop = 0;
+}
+
 /* The card of a point, or of a sentence that was typed (`at` is where it was placed). */
 function showCard(card, by) {
+  onTop(side);
   picked = card;
   const within = side.contains(document.activeElement);
   const close = button("map-close", "Close", unpick);

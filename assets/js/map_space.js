@@ -67,7 +67,7 @@ function spaceNames() {
   const style = getComputedStyle(element);
   const text = style.getPropertyValue("--body-text-color").trim(), surface = style.getPropertyValue("--background-fill-primary").trim() || "white";
   return shown.of.names.slice(0, MOST_NAMES).map((one) => ({
-    x: one.x, y: one.y, z: one.z, text: plain(one.text), showarrow: false, captureevents: false, font: { size: 12, color: text }, bgcolor: surface, opacity: 0.85, borderpad: 2,
+    x: one.x, y: one.y, z: one.z, text: plain(one.text), showarrow: false, captureevents: false, font: { size: 12, color: text, weight: 600, shadow: halo(surface) },
   })); // prettier-ignore
 }
 

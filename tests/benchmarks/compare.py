@@ -1,25 +1,28 @@
 """The results table: base model, BM25, averaged vectors and, with --train, every method of the paper, on public tasks.
 
     python -m tests.benchmarks.compare --data DIR [SYSTEM ...] [--workspace DIR] [--format text]
-    python -m tests.benchmarks.compare --data DIR --train TEXT --workspace DIR [--steps 1000] [--set SETTING=VALUE ...]
+    python -m tests.benchmarks.compare --data DIR --train [TEXT] --workspace DIR [--sentences 16000] [--set SETTING=VALUE ...]
 
 DIR holds some of: pit2015/test.tsv (topic id, topic, two tweets, votes, 1 or 0 or empty), stsb/stsb-en-test.csv (two
 sentences, score), cacm/ in BEIR layout, stackoverflow-titles/data.tsv (label, title). Without SYSTEMs: the bundled model,
 BM25 and the bundled model's input embeddings, averaged. Trained runs are compared by naming them. --train trains TSDAE, MLM, CT,
-SimCSE and BERT-flow on TEXT with each method's own settings from the paper, for the same number of steps and from the same base;
-what the workspace holds already is not trained again.
+SimCSE and BERT-flow, each with its own settings from the paper, and TSDAE by our preset for such a base, from the same base and until
+each has seen the same number of sentences; on TEXT, or without it on the tasks' own unlabelled text (tweets, titles, abstracts). What
+the workspace holds already is not trained again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from tsdae_core.config import TrainConfig
 from tsdae_core.evaluate.read import read_task
 from tsdae_core.evaluate.render import FORMATS
 from tsdae_core.evaluate.run import evaluate, named
@@ -29,7 +32,13 @@ from tsdae_core.export import has_encoder
 from tsdae_core.methods import METHODS
 from tsdae_core.runs import find_run, list_runs
 
-TRAINED = ("tsdae", "mlm", "ct", "simcse", "bert_flow")
+PRESET = "Tuned encoder"
+TRAINED = {
+    f"{METHODS[key].name}": ["--objective", key] for key in ("tsdae", "mlm", "ct", "simcse", "bert_flow")
+} | {f"TSDAE, preset {PRESET}": ["--preset", PRESET, "--vocabulary", "corpus"]}
+"""The rows that --train adds, with the options that make them."""
+
+OWN_TEXT = Path()
 SYSTEMS = ["base=bundled", "BM25=bm25", "averaged embeddings=words:bundled"]
 
 
@@ -63,46 +72,60 @@ def write_tsv(path: Path, rows: list[list[str]]) -> Path:
     return path
 
 
-def trained(text: Path, workspace: Path, *, steps: int, changes: list[str]) -> list[str]:
+def unlabelled(data: Path) -> str:
+    """The text that the tasks come with: tweets, abstracts and titles, as far as they are there, one per line."""
+    lines: list[str] = []
+    tweets, titles = (
+        data / "pit2015" / "unlabelled_dev_sentences.txt",
+        data / "stackoverflow-titles" / "text.txt",
+    )
+    for file in (tweets, titles):
+        if file.is_file():
+            lines += file.read_text(encoding="utf-8").splitlines()
+    abstracts = data / "cacm" / "corpus.jsonl"
+    if abstracts.is_file():
+        rows = map(json.loads, abstracts.read_text(encoding="utf-8").splitlines())
+        lines += [" ".join(f"{row.get('title', '')} {row.get('text', '')}".split()) for row in rows]
+    return "\n".join(lines)
+
+
+def run_name(row: str) -> str:
+    """The run behind a row of the table."""
+    return "compare-" + "-".join("".join(c if c.isalnum() else " " for c in row.lower()).split())
+
+
+def trained(text: Path, workspace: Path, *, sentences: int, changes: list[str]) -> list[str]:
     """Train every method that is not there yet. Returns rows, "TSDAE=compare-tsdae" and so on.
 
     Raises:
         ValueError: when a training fails.
     """
-    rows = []
-    for objective in TRAINED:
-        name = f"compare-{objective}"
-        if name not in {run.name for run in list_runs(workspace) if has_encoder(run)}:
-            command = [
-                sys.executable,
-                "-m",
-                "tsdae_core",
-                "train",
-                str(text),
-                "--objective",
-                objective,
-                "--name",
-                name,
-            ]
-            command += ["--epochs", "0", "--max-steps", str(steps), "--workspace", str(workspace)]
-            for change in changes:
-                key, _, value = change.partition("=")
-                command += [f"--{key.replace('_', '-')}", value]
-            if subprocess.run(command, check=False).returncode:
-                raise ValueError(f"training by {objective} failed; see above")
-        rows.append(f"{METHODS[objective].name}={name}")
-    return rows
+    there = {run.name for run in list_runs(workspace) if has_encoder(run)}
+    for row, options in TRAINED.items():
+        if run_name(row) in there:
+            continue
+        objective = options[1] if options[0] == "--objective" else "tsdae"
+        size = METHODS[objective].defaults.get("batch_size", TrainConfig().batch_size)
+        if options[0] == "--preset":
+            size = TrainConfig.from_preset(PRESET).batch_size
+        command = [sys.executable, "-m", "tsdae_core", "train", str(text), *options, "--name", run_name(row)]
+        command += ["--epochs", "0", "--max-steps", str(max(1, round(sentences / size)))]
+        command += ["--workspace", str(workspace)]
+        for change in changes:
+            key, _, value = change.partition("=")
+            command += [f"--{key.replace('_', '-')}", value]
+        if subprocess.run(command, check=False).returncode:
+            raise ValueError(f"training {row} failed; see above")
+    return [f"{row}={run_name(row)}" for row in TRAINED]
 
 
 def seconds(workspace: Path) -> str:
     """How long each method trained, looks included."""
     lines = []
-    for objective in TRAINED:
-        rows = find_run(workspace, f"compare-{objective}").metrics()[0]
-        spent = [row["time"] for row in rows if "time" in row]
-        lines.append(
-            f"{METHODS[objective].name}: {rows[-1]['step']:,} steps in {spent[-1]:,.0f} s of training"
-        )
+    for row in TRAINED:
+        metrics = find_run(workspace, run_name(row)).metrics()[0]
+        spent = [one["time"] for one in metrics if "time" in one]
+        lines.append(f"{row}: {metrics[-1]['step']:,} steps in {spent[-1]:,.0f} s of training")
     return "\n".join(lines)
 
 
@@ -114,8 +137,8 @@ def main() -> int:
     parser.add_argument("systems", nargs="*", default=SYSTEMS)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--workspace", type=Path, default=Path("workspace"))
-    parser.add_argument("--train", type=Path, metavar="TEXT")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--train", type=Path, metavar="TEXT", nargs="?", const=OWN_TEXT)
+    parser.add_argument("--sentences", type=int, default=16_000, help="that each training sees")
     parser.add_argument(
         "--set", action="append", default=[], metavar="SETTING=VALUE", help="for all trainings"
     )
@@ -128,7 +151,12 @@ def main() -> int:
         return 2
     systems = list(arguments.systems)
     if arguments.train:
-        systems += trained(arguments.train, arguments.workspace, steps=arguments.steps, changes=arguments.set)
+        text = arguments.train
+        if text == OWN_TEXT:
+            text = arguments.workspace / "own-text.txt"
+            arguments.workspace.mkdir(parents=True, exist_ok=True)
+            text.write_text(unlabelled(arguments.data), encoding="utf-8")
+        systems += trained(text, arguments.workspace, sentences=arguments.sentences, changes=arguments.set)
         systems[0] = "base=base:compare-mlm" if arguments.systems == SYSTEMS else systems[0]
     rows = [named(text) for text in systems]
     started = time.monotonic()

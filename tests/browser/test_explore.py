@@ -138,7 +138,7 @@ def span(page: Any) -> float:
 def test_selected_points_are_listed_and_saved(page: Any, address: str, tmp_path: Path) -> None:
     draw(page, address)
     page.evaluate(f"{PLOT}.emit('plotly_selected', {{points: [{{customdata: 0}}, {{customdata: 4}}]}})")
-    page.wait_for_function("document.querySelectorAll('.map-table tr').length === 2")
+    page.wait_for_function("document.querySelectorAll('.map-chosen-all li').length === 2")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save as CSV").click()
     waiting.value.save_as(tmp_path / "selected.csv")

@@ -205,7 +205,7 @@ def test_a_selection_is_searched_and_becomes_a_text_to_train_on(
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 20, steps=5)
     page.mouse.up()
-    page.wait_for_selector(".map-table tr")
+    page.wait_for_selector(".map-chosen-all li")
     page.locator(".map-within-text").fill(HOSTILE)
     page.keyboard.press("Enter")
     page.wait_for_selector(".map-hits li")

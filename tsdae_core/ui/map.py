@@ -20,6 +20,7 @@ PARTS = (
     "words",
     "map_colour",
     "map_plot",
+    "map_motion",
     "map_space",
     "map_side",
     "map_chosen",
