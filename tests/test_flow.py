@@ -67,6 +67,45 @@ def test_the_actnorms_give_the_first_vectors_mean_zero_and_deviation_one() -> No
     assert flow.ready == 1
 
 
+def test_the_couplings_have_actnorms_inside_that_the_first_vectors_set_as_well() -> None:
+    """Glow's NN() is three layers; the first two have an actnorm before their ReLU (arXiv 1807.03039, its published code)."""
+    torch.manual_seed(0)
+    flow = Flow(16)
+    vectors = 3 + 5 * torch.randn(400, 16)
+    flow.initialise(vectors)
+    step = flow.steps[0]
+    kept = step.norm(vectors).flip(1)[:, :8]  # type: ignore[operator]
+    first = step.first_norm(step.first(kept))  # type: ignore[operator]
+    second = step.second_norm(step.second(first.relu()))  # type: ignore[operator]
+    for hidden in (first, second):
+        assert hidden.mean(0).abs().max() < 1e-4
+        assert (hidden.std(0, unbiased=False) - 1).abs().max() < 0.01
+
+
+def test_a_step_is_glows_actnorm_reversal_and_additive_coupling() -> None:
+    """Written out with numpy from the published code: y = (x + b) exp(3 logs), reversed; y2 + (W3 h + b3) exp(3 logs3)."""
+    flow = shaken(8)
+    step, rng = flow.steps[0], np.random.default_rng(0)
+    given = {name: weight.detach().numpy() for name, weight in step.named_parameters()}
+
+    def actnorm(x: np.ndarray, name: str) -> np.ndarray:
+        return (x + given[f"{name}.shift"]) * np.exp(3 * given[f"{name}.log_scale"])
+
+    x = rng.normal(size=(5, 8))
+    y = actnorm(x, "norm")[:, ::-1]
+    hidden = np.maximum(actnorm(y[:, :4] @ given["first.weight"].T, "first_norm"), 0)
+    hidden = np.maximum(actnorm(hidden @ given["second.weight"].T, "second_norm"), 0)
+    moved = (hidden @ given["last.weight"].T + given["last.bias"]) * np.exp(3 * given["last_log_scale"])
+    expected = np.concatenate([y[:, :4], y[:, 4:] + moved], axis=1)
+    flowed, logdet = step(torch.tensor(x))
+    np.testing.assert_allclose(flowed.detach().numpy(), expected)
+    assert float(logdet.detach()) == pytest.approx(3 * given["norm.log_scale"].sum())
+    assert set(given) == {  # and no weight that Glow has not
+        "norm.shift", "norm.log_scale", "first.weight", "first_norm.shift", "first_norm.log_scale", "second.weight",
+        "second_norm.shift", "second_norm.log_scale", "last.weight", "last.bias", "last_log_scale",
+    }  # fmt: skip
+
+
 def test_the_loss_is_the_change_of_variables_of_the_paper(tiny_model_folder: Path) -> None:
     torch.manual_seed(1)
     model = from_base(str(tiny_model_folder), pooling="mean", objective="bert_flow").train()

@@ -1,8 +1,8 @@
 """A normalising flow on sentence vectors: Glow (Kingma and Dhariwal 2018, arXiv 1807.03039) as BERT-flow simplifies it.
 
-Li et al. 2020 (BERT-flow, arXiv 2011.05864, section 3.2) keep Glow's actnorm and take additive coupling instead of affine
-coupling and a fixed permutation instead of the 1x1 convolution; here the permutation is a reversal. After each block half of
-the numbers are left alone (Glow's levels). So a flow is made of linear maps and of small networks with ReLU, and that is why
+Li et al. 2020 (BERT-flow, arXiv 2011.05864, section 3.2) keep Glow's actnorm, before each step and inside the couplings'
+networks, and take additive coupling instead of affine coupling and a fixed permutation instead of the 1x1 convolution; the
+permutation is a reversal, as in their code. After each block half of the numbers are left alone (Glow's levels). So a flow is made of linear maps and of small networks with ReLU, and that is why
 `layers` can write it exactly as dense layers, which every sentence-transformers can load.
 
 Legend: B sentences, H vector size, n numbers that a step works on, W width of a coupling's network.
@@ -31,47 +31,77 @@ class Layer:
     relu: bool
 
 
-class Step(nn.Module):
-    """Actnorm, reversal and additive coupling of n numbers. Invertible."""
+class ActNorm(nn.Module):
+    """(x + shift) * scale, number by number; set by the first vectors (Glow, section 3.1), learnt from then on."""
 
     def __init__(self, n: int):
         super().__init__()
         self.shift = nn.Parameter(torch.zeros(n))
         self.log_scale = nn.Parameter(torch.zeros(n))
-        self.first, self.second = nn.Linear(n // 2, WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.last = nn.Linear(WIDTH, n - n // 2)
-        for linear in (self.first, self.second):
-            nn.init.normal_(linear.weight, std=0.05)
-            nn.init.zeros_(linear.bias)
-        nn.init.zeros_(self.last.weight)  # a new step changes nothing but the scale and the order
-        nn.init.zeros_(self.last.bias)
 
     @property
     def scale(self) -> Tensor:
         """(n,)"""
         return (self.log_scale * STEEP).exp()
 
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n) to (B, n)."""
+        return (x + self.shift) * self.scale
+
+    @torch.no_grad()
+    def initialise(self, x: Tensor) -> Tensor:
+        """Give these vectors (B, n) mean 0 and deviation 1; returns them so."""
+        self.shift.copy_(-x.mean(0))
+        self.log_scale.copy_(-(x.std(0, unbiased=False) + 1e-6).log() / STEEP)
+        return self(x)  # type: ignore[no-any-return]
+
+
+class Step(nn.Module):
+    """Actnorm, reversal and additive coupling of n numbers. Invertible.
+
+    The coupling's network is Glow's: two layers without bias, each with an actnorm before its ReLU, and a last one that begins
+    at zero and has a scale of its own.
+    """
+
+    def __init__(self, n: int):
+        super().__init__()
+        self.norm = ActNorm(n)
+        self.first, self.first_norm = nn.Linear(n // 2, WIDTH, bias=False), ActNorm(WIDTH)
+        self.second, self.second_norm = nn.Linear(WIDTH, WIDTH, bias=False), ActNorm(WIDTH)
+        self.last, self.last_log_scale = nn.Linear(WIDTH, n - n // 2), nn.Parameter(torch.zeros(n - n // 2))
+        for linear in (self.first, self.second):
+            nn.init.normal_(linear.weight, std=0.05)
+        nn.init.zeros_(self.last.weight)  # a new step changes nothing but the scale and the order
+        nn.init.zeros_(self.last.bias)
+
+    @property
+    def last_scale(self) -> Tensor:
+        """(n - n/2,)"""
+        return (self.last_log_scale * STEEP).exp()
+
     def moved(self, kept: Tensor) -> Tensor:
         """What the coupling adds to the second half (B, n - n/2), from the first (B, n/2)."""
-        return self.last(torch.relu(self.second(torch.relu(self.first(kept)))))
+        hidden = self.first_norm(self.first(kept)).relu()  # (B, W)
+        hidden = self.second_norm(self.second(hidden)).relu()  # (B, W)
+        return self.last(hidden) * self.last_scale  # type: ignore[no-any-return]
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """(B, n) to (B, n), and the log-determinant () of the Jacobian, the same for all rows."""
-        x = ((x + self.shift) * self.scale).flip(1)
+        x = self.norm(x).flip(1)
         kept, rest = x.tensor_split([x.shape[1] // 2], dim=1)
-        return torch.cat([kept, rest + self.moved(kept)], dim=1), STEEP * self.log_scale.sum()
+        return torch.cat([kept, rest + self.moved(kept)], dim=1), STEEP * self.norm.log_scale.sum()
 
     def inverse(self, z: Tensor) -> Tensor:
         """(B, n): what `forward` was given."""
         kept, rest = z.tensor_split([z.shape[1] // 2], dim=1)
         x = torch.cat([kept, rest - self.moved(kept)], dim=1).flip(1)
-        return x / self.scale - self.shift
+        return x / self.norm.scale - self.norm.shift
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
-        """Let the actnorm give these vectors (B, n) mean 0 and deviation 1 (Glow, section 3.1)."""
-        self.shift.copy_(-x.mean(0))
-        self.log_scale.copy_(-(x.std(0, unbiased=False) + 1e-6).log() / STEEP)
+        """Set the actnorms by these vectors (B, n), those inside the coupling after the one before it."""
+        kept = self.norm.initialise(x).flip(1)[:, : x.shape[1] // 2]
+        self.second_norm.initialise(self.second(self.first_norm.initialise(self.first(kept)).relu()))
 
 
 class Flow(nn.Module):
@@ -126,7 +156,7 @@ class Flow(nn.Module):
         """
         made: list[Layer] = []
         for n, step in zip(self.sizes, self.steps, strict=True):
-            made += _dense(step, n, size=int(self.steps[0].shift.numel()))  # type: ignore[arg-type, union-attr, operator]
+            made += _dense(step, n, size=int(self.steps[0].norm.shift.numel()))  # type: ignore[arg-type, union-attr, operator]
         return made
 
 
@@ -135,18 +165,25 @@ def _dense(step: Step, n: int, *, size: int) -> list[Layer]:
     half, eye = n // 2, torch.eye(size)
     order = torch.cat([torch.arange(n).flip(0), torch.arange(n, size)])
     scale, shift = torch.ones(size), torch.zeros(size)
-    scale[:n], shift[:n] = step.scale.cpu(), step.shift.cpu()
+    scale[:n], shift[:n] = step.norm.scale.cpu(), step.norm.shift.cpu()
     linear, offset = torch.diag(scale)[order], (scale * shift)[order]  # (H, H), (H,): actnorm and reversal
-    first, bias = step.first.weight.cpu(), step.first.bias.cpu()  # (W, n/2), (W,)
+    (first, bias), (second, added) = (
+        _folded(*pair) for pair in ((step.first, step.first_norm), (step.second, step.second_norm))
+    )
     into = torch.cat([linear, -linear, first @ linear[:half]])
     passed = torch.zeros(2 * size + WIDTH, 2 * size + WIDTH)
     passed[: 2 * size, : 2 * size] = torch.eye(2 * size)
-    passed[2 * size :, 2 * size :] = step.second.weight.cpu()
-    out, added = torch.cat([eye, -eye, torch.zeros(size, WIDTH)], dim=1), torch.zeros(size)
-    out[half:n, 2 * size :] = step.last.weight.cpu()
-    added[half:n] = step.last.bias.cpu()
+    passed[2 * size :, 2 * size :] = second
+    out, last = torch.cat([eye, -eye, torch.zeros(size, WIDTH)], dim=1), torch.zeros(size)
+    out[half:n, 2 * size :] = (step.last.weight * step.last_scale[:, None]).cpu()
+    last[half:n] = (step.last.bias * step.last_scale).cpu()
     return [
         Layer(into, torch.cat([offset, -offset, first @ offset[:half] + bias]), relu=True),
-        Layer(passed, torch.cat([torch.zeros(2 * size), step.second.bias.cpu()]), relu=True),
-        Layer(out, added, relu=False),
+        Layer(passed, torch.cat([torch.zeros(2 * size), added]), relu=True),
+        Layer(out, last, relu=False),
     ]
+
+
+def _folded(linear: nn.Linear, norm: ActNorm) -> tuple[Tensor, Tensor]:
+    """A layer and the actnorm behind it as one weight (W, ...) and one bias (W,)."""
+    return (linear.weight * norm.scale[:, None]).cpu(), (norm.shift * norm.scale).cpu()
