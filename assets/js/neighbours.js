@@ -1,9 +1,9 @@
 /* Search results: one column per encoder, the same sentence linked across them.
 
    props.value is {columns: [{title, note, kind, against, error, hits: [{row, rank, score, sentence, label, there, places}]}],
-   message, error, examples, waiting, kind, progress, query, label, run, in, compared}; `in` is the key of the text, "" for the run's own; `there` is the hit's place in the column
+   message, error, examples, waiting, kind, progress, query, label, also, run, in, compared}; `in` is the key of the text, "" for the run's own; `there` is the hit's place in the column
    `against` among all sentences, null if that does not find it. Pressing a hit or an example triggers 'pick' with {sentence};
-   so does ?q= in the address; 'cancel' ends what is being embedded. Text enters through textContent only. Needs dom. */
+   so does ?q= in the address, with {sentence, label, also}; 'cancel' ends what is being embedded. Text enters through textContent only. Needs dom. */
 
 const frame = make("section", "near");
 element.replaceChildren(frame);
@@ -101,13 +101,17 @@ function empty({ message, error, examples }) {
   return box;
 }
 
-/* The query stands in the address, so that a link shows the same. */
-function inUrl(query) {
+/* What was asked stands in the address, so that a link shows the same: query, label, further encoder. */
+const ASKED = { q: "query", label: "label", also: "also" };
+
+function inUrl(value) {
   const url = new URL(window.location);
-  if ((url.searchParams.get("q") || "") === query) return;
-  if (query) url.searchParams.set("q", query);
-  else url.searchParams.delete("q");
-  window.history.replaceState(window.history.state, "", url);
+  const before = url.href;
+  for (const [name, key] of Object.entries(ASKED)) {
+    if (value[key]) url.searchParams.set(name, value[key]);
+    else url.searchParams.delete(name);
+  }
+  if (url.href !== before) window.history.replaceState(window.history.state, "", url);
 }
 const address = () => new URL(window.location).searchParams;
 let linked = address().get("q") || ""; // asked once, as soon as the run and the text are known
@@ -116,16 +120,16 @@ function draw() {
   const value = props.value || {};
   const columns = value.columns || [];
   if (!columns.length && !value.waiting) {
-    if (linked && value.run && !value.error && (value.in || "") === (address().get("in") || "")) {
-      const sentence = linked;
+    const coming = linked && address().get("run") && !value.error; // the run or the text is not known yet
+    if (coming && value.run && (value.in || "") === (address().get("in") || "")) {
+      trigger("pick", { sentence: linked, label: address().get("label") || "", also: address().get("also") || "" });
       linked = "";
-      trigger("pick", { sentence });
-    } else if (value.run && !linked) inUrl("");
-    frame.replaceChildren(empty(value));
+    } else if (value.run && !linked) inUrl({});
+    frame.replaceChildren(coming ? make("div", "watch-empty near-empty", "Looking up what the link asks for …") : empty(value));
     return;
   }
   linked = "";
-  inUrl(value.query || "");
+  inUrl(value);
   const grid = make("div", "near-grid");
   const cosines = columns.filter((one) => one.kind !== "words").flatMap((one) => one.hits.map((hit) => hit.score));
   const highest = Math.max(0.01, ...cosines);

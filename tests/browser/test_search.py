@@ -54,6 +54,12 @@ def test_a_link_asks_its_query_and_words_label_and_a_checkpoint_join_the_columns
     page.locator("#search-also input").click()
     page.get_by_role("option", name=f"explored at step {STEPS[0]}").click()
     page.wait_for_function("document.querySelectorAll('.near-more .near-hit').length === 10")
+    again = open_page(page.url)
+    again.wait_for_function("document.querySelectorAll('.near-more .near-hit').length === 10")
+    assert set(again.locator(".near-trained .near-label").all_inner_texts()) == {LABEL}
+    assert again.locator("#search-also input").input_value() == f"explored at step {STEPS[0]}"
+    assert again.locator("#query textarea, #query input").first.input_value() == query
+
     page.locator("#search-words input").uncheck()
     page.wait_for_function("!document.querySelector('.near-words')")
     assert titles(page) == ["Trained", "Untrained base", "Another encoder"]
@@ -84,6 +90,7 @@ def test_what_changed_most_lists_neighbours_and_leads_to_a_search(
     page.get_by_role("button", name="Show more").click()
     page.wait_for_function("document.querySelectorAll('.diff-item').length === 40")
     page.locator(".diff-item summary").first.click()
+    page.wait_for_selector(".diff-item .diff-part h4")
     parts = page.locator(".diff-item").first.locator(".diff-part")
     counts = [int(text.split()[-1]) for text in parts.locator("h4").all_inner_texts()]
     assert counts[0] == counts[2] == 10 - counts[1]

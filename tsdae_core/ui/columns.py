@@ -81,7 +81,14 @@ def found(
     except ValueError as error:
         yield say(str(error), run=name or "", error=True, key=key)
         return
-    shown: dict[str, Any] = {"columns": [], "run": name, "query": text, "label": label, "in": key}
+    shown: dict[str, Any] = {
+        "columns": [],
+        "run": name,
+        "query": text,
+        "label": label,
+        "also": also,
+        "in": key,
+    }
     scores: list[Any] = []
     for column in chosen:
         part: dict[str, Any] = {"title": column.title, "note": column.note, "kind": column.kind, "hits": []}

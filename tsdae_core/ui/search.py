@@ -85,7 +85,7 @@ def build(shell: Shell) -> None:
     def on_search(
         request: gr.Request, name: str, text: str, label: str, also: str, words: bool, key: str
     ) -> Iterator[Any]:
-        newest = _newest(str(request.session_hash))
+        newest = _newest(str(request.session_hash), (name, key))
         options = {"label": label or "", "also": also or "", "words": words, "key": key}
         for shown in found(shell.workspace, name, text, **options):
             if not newest():  # what was asked since then is what stands in the form
@@ -101,22 +101,34 @@ def build(shell: Shell) -> None:
     def on_pick(event: gr.EventData) -> str:
         return str(event._data.get("sentence", ""))[:LONGEST]
 
+    def on_link(event: gr.EventData, name: str, key: str) -> tuple[Any, Any, Any]:
+        """A pressed sentence is asked with what the form says; a link brings its own label and further encoder."""
+        asked, text = event._data, on_pick(event)
+        if "label" not in asked:
+            return text, gr.skip(), gr.skip()
+        labels = label_choices(shell.workspace, name, key, chosen=str(asked["label"]))
+        others = other_encoders(shell.workspace, name)
+        other = str(asked["also"])
+        known = other in [value for _, value in others] or not shell.read_only
+        return text, labels, gr.Dropdown(choices=others, value=other if known else "")
+
     def on_run(shown: Any, name: str, key: str) -> Any:
         if name and (shown or {}).get("run") == name:  # the picker only learned a new state of the same run
             return (gr.skip(),) * 3
         others = gr.Dropdown(choices=other_encoders(shell.workspace, name), value="")
         return ready(shell.workspace, name, key), label_choices(shell.workspace, name, key), others
 
-    def on_text(shown: Any, name: str, key: str) -> Any:
+    def on_text(request: gr.Request, shown: Any, name: str, key: str) -> Any:
         """Another text: its labels, and its sentences to try unless a query stands there, which is then asked again."""
-        asked = bool((shown or {}).get("query"))
+        asked = bool((shown or {}).get("query")) or _was_asked(str(request.session_hash), (name, key))
         return gr.skip() if asked else ready(shell.workspace, name, key), label_choices(
             shell.workspace, name, key
         )
 
-    def on_open(event: gr.SelectData, shown: Any, name: str, key: str) -> Any:
-        """The run may have got its encoder since it was chosen; results that stand there stay."""
-        if event.value != "Search" or (shown or {}).get("columns"):
+    def on_open(event: gr.SelectData, request: gr.Request, shown: Any, name: str, key: str) -> Any:
+        """The run may have got its encoder since it was chosen; results that stand there, or are on their way, stay."""
+        on_its_way = _was_asked(str(request.session_hash), (name, key))
+        if event.value != "Search" or on_its_way or (shown or {}).get("columns"):
             return gr.skip()
         return ready(shell.workspace, name, key)
 
@@ -128,7 +140,9 @@ def build(shell: Shell) -> None:
     gr.on([label.input, also.input, words.input], on_choice, [view, *given], view, **asked)
     for one in (view, changed):
         one.cancel(on_cancel, [shell.picker, own.where], None, **LIGHT)
-    view.pick(on_pick, None, query, **QUIET).then(on_search, given, view, **asked)
+    view.pick(on_link, [shell.picker, own.where], [query, label, also], **QUIET).then(
+        on_search, given, view, **asked
+    )
     changed.pick(on_pick, None, query, **QUIET).then(
         lambda: gr.Tabs(selected="query"), None, parts, **QUIET
     ).then(on_search, given, view, **asked)
@@ -142,22 +156,30 @@ def build(shell: Shell) -> None:
 
 
 _COUNT = itertools.count()
-_ASKED: OrderedDict[str, int] = OrderedDict()
+_ASKED: OrderedDict[str, tuple[int, tuple[str, str]]] = OrderedDict()
 MOST_ASKED = 1000
 """Browsers whose newest search is known."""
 
 
-def _newest(browser: str) -> Callable[[], bool]:
-    """Begin a search: what is called while it goes on tells whether the same browser has begun none since."""
-    mine = _ASKED[browser] = next(_COUNT)
+def _newest(browser: str, of: tuple[str, str]) -> Callable[[], bool]:
+    """Begin a search of a run's text: what is called while it goes on tells whether the same browser has begun none since."""
+    mine = _ASKED[browser] = next(_COUNT), of
     _ASKED.move_to_end(browser)
     while len(_ASKED) > MOST_ASKED:
         _ASKED.popitem(last=False)
     return lambda: _ASKED.get(browser, mine) == mine
 
 
-def label_choices(workspace: Path, name: str, key: str = RUNS_OWN) -> gr.Dropdown:
-    """The labels of the text, to search among the sentences of one; hidden when there are none."""
+def _was_asked(browser: str, of: tuple[str, str]) -> bool:
+    """Whether the browser's newest search is of this run and text: what it shows is not to be written over."""
+    return _ASKED.get(browser, (0, None))[1] == of
+
+
+def label_choices(workspace: Path, name: str, key: str = RUNS_OWN, *, chosen: str = "") -> gr.Dropdown:
+    """The labels of the text, to search among the sentences of one; hidden when there are none.
+
+    `chosen` is taken if there is such a label.
+    """
     try:
         table = looked_at(workspace, find_run(workspace, name), key).table() if name else None
         labels = table["label"].value_counts().to_pylist() if table else []
@@ -165,7 +187,8 @@ def label_choices(workspace: Path, name: str, key: str = RUNS_OWN) -> gr.Dropdow
         labels = []
     counts = sorted((-one["counts"], one["values"]) for one in labels if one["values"])
     choices = [(f"{text} ({-count:,})", text) for count, text in counts[:MOST_LABELS]]
-    return gr.Dropdown(choices=[ALL_LABELS, *choices], value="", visible=bool(choices))
+    value = chosen if chosen in [text for _, text in choices] else ""
+    return gr.Dropdown(choices=[ALL_LABELS, *choices], value=value, visible=bool(choices))
 
 
 def ready(workspace: Path, name: str, key: str = RUNS_OWN) -> dict[str, Any]:
