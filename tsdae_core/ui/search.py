@@ -87,10 +87,7 @@ def build(shell: Shell) -> None:
     ) -> Iterator[Any]:
         newest = _newest(str(request.session_hash), (name, key))
         options = {"label": label or "", "also": also or "", "words": words, "key": key}
-        for shown in found(shell.workspace, name, text, **options):
-            if not newest():  # what was asked since then is what stands in the form
-                return
-            yield shown
+        yield from until_superseded(found(shell.workspace, name, text, **options), newest)
 
     def on_choice(request: gr.Request, shown: Any, name: str, *rest: Any) -> Iterator[Any]:
         if (shown or {}).get("query"):
@@ -168,6 +165,18 @@ def _newest(browser: str, of: tuple[str, str]) -> Callable[[], bool]:
     while len(_ASKED) > MOST_ASKED:
         _ASKED.popitem(last=False)
     return lambda: _ASKED.get(browser, mine) == mine
+
+
+def until_superseded(answers: Iterator[Any], newest: Callable[[], bool]) -> Iterator[Any]:
+    """The answers while no newer search was begun: what was asked last is what stands in the form.
+
+    The last is "leave it as it is", since Gradio takes no answer at all for an empty one.
+    """
+    for shown in answers:
+        if not newest():
+            yield gr.skip()
+            return
+        yield shown
 
 
 def _was_asked(browser: str, of: tuple[str, str]) -> bool:
