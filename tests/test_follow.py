@@ -12,7 +12,7 @@ from tests.conftest import make_sentences
 from tsdae_core import launch, train
 from tsdae_core.__main__ import main
 from tsdae_core.config import checked
-from tsdae_core.evaluate.follow import compute, curve_of, followed, points, start_following
+from tsdae_core.evaluate.follow import compute, curves_of, followed, points, start_following
 from tsdae_core.runs import Run, create_run
 
 
@@ -38,7 +38,7 @@ def test_every_checkpoint_is_measured_once_and_the_base_first(
     compute(job)  # as after a restart
     rows = points(job)
     assert [row["step"] for row in rows] == [0, 2, 4, 6]
-    curve = curve_of(job)
+    curve, *_ = curves_of(job)
     assert curve is not None and curve["x"] == [0, 2, 4, 6] and curve["metric"] == "kNN accuracy"
     assert curve["base"] == rows[0]["values"]["kNN accuracy"]
     assert job.status()["state"] == "finished" and followed(workspace, "seen")[0].name == job.name
@@ -69,7 +69,7 @@ def test_the_curve_agrees_with_the_table_of_the_checkpoints_from_the_shell(
     lines = capsys.readouterr().out.strip().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["base:seen", "seen@2", "seen@4", "seen@6"]
     shown = [float(line.split(",")[1]) for line in lines[1:]]
-    curve = curve_of(job)
+    curve, *_ = curves_of(job)
     assert curve is not None
     np.testing.assert_allclose(shown, curve["mean"], atol=0.01)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tsdae_core import run_queue
 from tsdae_core.config import PRESETS, settings
-from tsdae_core.jobs import ACTIVE
+from tsdae_core.jobs import ACTIVE, WORDS
 
 FORMATS = ("text", "csv", "markdown", "latex", "json")
 
@@ -27,7 +27,7 @@ def add_sweep(verbs: Any) -> tuple[argparse.ArgumentParser, argparse.ArgumentPar
     sweep.add_argument("corpus", nargs="?", type=Path, help="as for train; left out with --table")
     sweep.add_argument(
         "--vary", action="append", default=[], metavar="SETTING=VALUE,VALUE",
-        help="any setting of train, or corpus_size; may be given several times, such as --vary noise_ratio=0.3,0.6 --vary seed=1,2,3",
+        help="any setting of train, or corpus_size; may be given several times, such as --vary noise_ratio=0.3,0.6 --vary seed=1,2,3; corpus_size=128..65536 doubles as far as the text goes",
     )  # fmt: skip
     sweep.add_argument(
         "--set", action="append", default=[], metavar="SETTING=VALUE", help="a setting of all runs"
@@ -80,13 +80,15 @@ def add_sweep(verbs: Any) -> tuple[argparse.ArgumentParser, argparse.ArgumentPar
 def _sweep(args: argparse.Namespace) -> int:
     from tsdae_core.command_train import read_text, value_of
     from tsdae_core.evaluate.kinds import split_spec
-    from tsdae_core.sweeps import create_sweep, find_sweep, values_of
+    from tsdae_core.sweeps import create_sweep, find_sweep, trainable, values_of
 
     if args.table:
         return _table(find_sweep(args.workspace, args.table), args.format)
     if args.corpus is None:
         raise ValueError("give a corpus to train on, or --table NAME to see the table of a sweep")
-    vary = {name: values_of(name, text) for name, text in map(_split, args.vary)}
+    asked = [_split(text) for text in args.vary]
+    for name, text in asked:
+        values_of(name, text)  # wrong ones are told before the text is read
     known = {one.name for one in settings()}
     changes = {}
     for name, text in map(_split, args.set):
@@ -94,12 +96,15 @@ def _sweep(args: argparse.Namespace) -> int:
             raise ValueError(f"there is no setting {name!r}; `train --help` lists them")
         changes[name] = value_of(name, text)
     supervised = (
-        "supervised" in (changes.get("objective"), *vary.get("objective", [])) or args.preset == "Your labels"
+        "supervised" in (changes.get("objective"), *values_of("objective", dict(asked).get("objective", "")))
+        or args.preset == "Your labels"
     )
     corpus = read_text(args, supervised=supervised)
     for line in corpus.report.sentences():
         print(line, file=sys.stderr)
     tasks = [split_spec(spec) for spec in args.tasks]
+    most = trainable(corpus.table, tasks=bool(tasks))
+    vary = {name: values_of(name, text, most=most) for name, text in asked}
     name = args.name or args.corpus.name.split(".")[0]
     sweep = create_sweep(
         args.workspace, changes, vary, corpus.table, name=name, preset=args.preset,
@@ -127,7 +132,7 @@ def _split(text: str) -> tuple[str, str]:
 def _table(sweep: Any, kind: str) -> int:
     """Print a sweep's table; it is made here when there is none, or when runs have ended since."""
     from tsdae_core.evaluate.render import FORMATS as RENDERED
-    from tsdae_core.evaluate.sweep import compute, read_table, rows_of
+    from tsdae_core.evaluate.sweep import compute, read_table, rows_of, with_words
 
     table = read_table(sweep)
     rows = rows_of(sweep, Path(sweep.asked()["workspace"]))
@@ -135,7 +140,7 @@ def _table(sweep: Any, kind: str) -> int:
         if sweep.state in ("starting", "running"):
             raise ValueError(f"the table of {sweep.name} is being made; ask again in a moment")
         table = compute(sweep)
-    sys.stdout.write(RENDERED[kind](table) + "\n")
+    sys.stdout.write(RENDERED[kind](with_words(sweep, table)) + "\n")
     return 0
 
 
@@ -163,7 +168,8 @@ def _queue(args: argparse.Namespace) -> int:
         return 0
     print(_standing(workspace, waits=bool(names)))
     for place, name in enumerate(names, 1):
-        print(f"{place:3}  {name}")
+        sweep = name.removeprefix(f"{run_queue.SWEEPS}/")
+        print(f"{place:3}  {name}" + (f"  (table of the sweep {sweep})" if sweep != name else ""))
     return 0
 
 
@@ -193,7 +199,7 @@ def follow(workspace: Path, entries: Sequence[str]) -> int:
             for entry, state in states.items():
                 if state != told.get(entry):
                     told[entry] = state
-                    print(f"{entry}: {state}", file=sys.stderr)
+                    print(f"{entry}: {WORDS.get(state, state)}", file=sys.stderr)
             if not any(state in ACTIVE for state in states.values()):
                 return 0 if all(state in ("finished", "stopped") for state in states.values()) else 1
             time.sleep(0.5)

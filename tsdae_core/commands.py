@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from tsdae_core.files import wants_folder
+from tsdae_core.jobs import WORDS
 from tsdae_core.runs import Run, find_run, list_runs
 
 
@@ -24,9 +25,9 @@ def runs(args: argparse.Namespace) -> int:
         return 0
     for row in rows:
         held_out = f"held-out loss {row['held_out']:.3f}" if row["held_out"] else ""
-        print(
-            f"{row['name']:30} {row['state']:10} {row['step'] or 0:>9,} of {row['total'] or 0:>9,}  {held_out}"
-        )
+        far = f"{row['step'] or 0:>9,} of {row['total']:>9,}" if row["total"] else " " * 22
+        state = WORDS.get(str(row["state"]), str(row["state"]))
+        print(f"{row['name']:30} {state:10} {far}  {held_out}".rstrip())
     return 0
 
 

@@ -16,6 +16,20 @@ from tsdae_core.records import read_json, write_json
 ACTIVE = ("queued", "starting", "running", "stopping")
 """States in which a process works or is about to."""
 
+WORDS = {
+    "new": "not started",
+    "queued": "waiting",
+    "starting": "starting",
+    "running": "running",
+    "stopping": "stopping",
+    "finished": "finished",
+    "stopped": "stopped",
+    "failed": "failed",
+    "crashed": "ended unexpectedly",
+    "missing": "not there",
+}
+"""The states of `Job.status` as people say them."""
+
 
 @dataclass(frozen=True)
 class Job:

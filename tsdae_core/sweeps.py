@@ -39,7 +39,7 @@ class Sweep(Job):
     """One sweep; as a job it is the making of its table."""
 
     def asked(self) -> dict[str, Any]:
-        """name, vary (setting -> values), runs ([{run, values}]) and tasks ([[kind, path]])."""
+        """name, vary (setting -> values), runs ([{run, values}]), tasks ([[kind, path]]), and what a corpus size counts."""
         return read_json(self.path / "sweep.json")
 
     def groups(self) -> list[tuple[dict[str, Any], list[str]]]:
@@ -51,20 +51,18 @@ class Sweep(Job):
         return list(found.values())
 
 
-def values_of(name: str, text: str) -> list[Any]:
-    """What "0.3, 0.6" means for a setting, or for `SIZE`.
+def values_of(name: str, text: str, *, most: int = 0) -> list[Any]:
+    """What "0.3, 0.6" means for a setting, or for `SIZE`; a size such as 128..65536 doubles from the one to the other.
+
+    Args:
+        most: how many sentences there are to train on, 0 for unknown; a doubling size ends there.
 
     Raises:
         ValueError: for an unknown setting, or a value that it cannot have.
     """
     from_text = [part.strip() for part in text.split(",") if part.strip()]
     if name == SIZE:
-        wrong = [one for one in from_text if not one.replace("_", "").isdecimal() or not int(one)]
-        if wrong:
-            raise ValueError(
-                f"{SIZE} must be whole numbers of sentences, such as 128, 1024; got {wrong[0]!r}"
-            )
-        return list(dict.fromkeys(int(one) for one in from_text))
+        return list(dict.fromkeys(size for one in from_text for size in _sizes(one, most)))
     kind = describe(name).kind
     made: list[Any] = []
     for one in from_text:
@@ -79,6 +77,37 @@ def values_of(name: str, text: str) -> list[Any]:
         checked({name: value})
         made.append(value)
     return list(dict.fromkeys(made))
+
+
+def _sizes(text: str, most: int) -> list[int]:
+    """The sizes that "128" or "128..65536" stands for."""
+    ends = [part.strip().replace("_", "") for part in text.split("..")]
+    if len(ends) > 2 or not all(one.isdecimal() and int(one) for one in ends):
+        raise ValueError(
+            f"{SIZE} must be whole numbers of sentences, such as 128, 1024, or 128..65536 to double from one to the other; got {text!r}"
+        )
+    first, last = int(ends[0]), int(ends[-1])
+    if first > last:
+        raise ValueError(f"{SIZE} must be given with the smaller size first; got {text!r}")
+    _fits(first, most)
+    sizes = [first]
+    while len(ends) == 2 and sizes[-1] * 2 <= min(last, most or last):
+        sizes.append(sizes[-1] * 2)
+    return sizes
+
+
+def _fits(size: int, most: int) -> None:
+    if most and size > most:
+        raise ValueError(f"the text has {most:,} sentences to train on; {SIZE} can be no more, got {size:,}")
+
+
+def trainable(corpus: pa.Table, *, tasks: bool = False) -> int:
+    """How many rows of a corpus a sweep can train on; `tasks` when none are set aside, since its tasks come from files."""
+    return corpus.num_rows - (0 if tasks else _count_aside(corpus.num_rows))
+
+
+def _count_aside(count: int) -> int:
+    return min(ASIDE, count // 10)
 
 
 def combinations(vary: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -129,10 +158,7 @@ def create_sweep(
     configs = [_config(preset, {**changes, **one}) for one in every]
     test, rest = (None, corpus) if tasks else _aside(corpus)
     sizes = [int(one.get(SIZE, rest.num_rows)) for one in every]
-    if max(sizes) > rest.num_rows:
-        raise ValueError(
-            f"the text has {rest.num_rows:,} sentences to train on; {SIZE} can be no more, got {max(sizes):,}"
-        )
+    _fits(max(sizes), rest.num_rows)
     for config in configs:
         supervision.fit(rest, config.objective)
     home = _home(workspace, name)
@@ -143,7 +169,7 @@ def create_sweep(
             for config, values in zip(configs, every, strict=True)
         ]
         asked = {"name": home.name, "vary": {key: list(value) for key, value in vary.items() if value},
-                 "runs": rows, "beside": list(beside), "tasks": [list(task) for task in wanted], "workspace": str(workspace.resolve())}  # fmt: skip
+                 "runs": rows, "unit": _unit(rest, configs), "beside": list(beside), "tasks": [list(task) for task in wanted], "workspace": str(workspace.resolve())}  # fmt: skip
         write_json(home / "sweep.json", asked)
     except Exception:
         shutil.rmtree(home)
@@ -152,6 +178,15 @@ def create_sweep(
     sweep.write_status(state="new", phase="Made")
     run_queue.enqueue(workspace, [*(str(row["run"]) for row in rows), f"{run_queue.SWEEPS}/{home.name}"])
     return sweep
+
+
+def _unit(corpus: pa.Table, configs: Sequence[TrainConfig]) -> str:
+    """What a corpus size counts, in words."""
+    if any(config.objective != "supervised" for config in configs):
+        return "Sentences"
+    return {"labels": "Labelled sentences", "scores": "Scored pairs"}.get(
+        supervision.kind_of(corpus), "Pairs"
+    )
 
 
 def _config(preset: str, values: dict[str, Any]) -> TrainConfig:
@@ -209,7 +244,7 @@ def _short(name: str) -> str:
 def _aside(corpus: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Rows for the table, and the rest."""
     count = corpus.num_rows
-    rows = np.random.default_rng(0).permutation(count)[: min(ASIDE, count // 10)]
+    rows = np.random.default_rng(0).permutation(count)[: _count_aside(count)]
     out = np.zeros(count, bool)
     out[rows] = True
     return corpus.filter(pa.array(out)), corpus.filter(pa.array(~out))

@@ -3,6 +3,7 @@
    props.value is {run, message, asked}. Server functions: state(run, known), file(run, job, format). Event: 'compare_stop'
    with {job}. A run that begins with "sweep:" is a sweep; a table may come with a curve, see compare_curve.js. Names of systems and tasks enter through textContent only. */
 
+const SWEEP = "sweep:";
 const ACTIVE = ["queued", "starting", "running", "stopping"];
 const FILES = { csv: ["CSV", "text/csv", "csv"], markdown: ["Markdown", "text/markdown", "md"], latex: ["LaTeX", "text/x-tex", "tex"] };
 const COLOURS = ["#E69F00", "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#F0E442"];
@@ -35,13 +36,13 @@ const notes = make("ul", "compare-notes");
 const reported = make("details", "compare-reported");
 plot.setAttribute("role", "img");
 plot.setAttribute("aria-label", "The table as bars");
-const curve = make("div", "compare-plot");
+const curve = make("div", "compare-curve");
 curve.hidden = true;
 result.append(verdict, holder, legend, saves, curve, plot, notes, reported);
 const steps = make("section", "compare-steps");
 const stepsTitle = make("h3", "compare-steps-title");
 const stepsSaid = make("p", "watch-more");
-const stepsPlot = make("div", "compare-plot");
+const stepsPlot = make("div", "compare-curve");
 let followed = null;
 const halt = button("watch-button", "Stop", () => {
   halt.disabled = true;
@@ -118,14 +119,14 @@ function follow(said) {
   drawSteps(said.followed || null);
   if (said.table) {
     table = said.table;
-    curved = said.curve || null;
+    curved = said.curves || null;
     shown = said.shown;
     draw(said.reported || []);
   }
   const message = (props.value || {}).message;
   if (message) say(message);
-  else if (said.state === "failed") say(`The evaluation ended: ${said.error}`);
-  else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.");
+  else if (said.state === "failed") say(`${run.startsWith(SWEEP) ? "The sweep's table could not be made" : "The evaluation ended"}: ${said.error}`, true);
+  else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.", true);
   else if (said.state === "stopped") say("Stopped. Press Evaluate to start again.");
   else say("");
   if (table || followed) tell("");
@@ -144,10 +145,13 @@ function drawSteps(now) {
   if (JSON.stringify(now) === before && stepsPlot.childElementCount) return;
   stepsTitle.textContent = `At every checkpoint: ${now.task}`;
   inDirection(stepsTitle);
-  stepsSaid.textContent = now.error || (active ? `${now.phase || "Starting"} …` : now.curve ? "Every checkpoint is measured." : "Fewer than two checkpoints could be measured.");
+  const drawn = now.curves.length > 0;
+  const later = active && !drawn ? " The curve comes with the first checkpoint." : "";
+  stepsSaid.textContent = now.error ? `It ended: ${now.error}` : active ? `${sentence(now.phase || "Starting")} …${later}` : drawn ? "Every checkpoint is measured." : "Fewer than two checkpoints could be measured.";
+  stepsSaid.className = now.error ? "compare-failed" : "watch-more";
   halt.hidden = !active;
   halt.disabled = false;
-  drawCurve(stepsPlot, now.curve, looks(), getComputedStyle(element).fontFamily);
+  drawCurves(stepsPlot, now.curves, looks(), getComputedStyle(element).fontFamily);
 }
 
 function progress(said) {
@@ -157,20 +161,19 @@ function progress(said) {
   if (!active) return;
   if (said.state !== "stopping") stop.disabled = false;
   stop.hidden = said.state === "queued"; // the queue above the Train tab's result is where it is taken off
-  told.textContent = said.state === "queued" ? said.phase : said.total ? `${said.phase}, ${number(said.step)} of ${number(said.total)} texts` : `${(said.phase || "Starting").replace(/^s/, "S")} …`;
+  told.textContent = said.state === "queued" ? said.phase : said.total ? `${said.phase}, ${number(said.step)} of ${number(said.total)} texts` : `${sentence(said.phase || "Starting")} …`;
   part.style.width = `${said.total ? Math.round((100 * said.step) / said.total) : 0}%`;
   part.classList.toggle("map-waiting", !said.total);
 }
 
-const say = (message) => {
+const sentence = (text) => text[0].toUpperCase() + text.slice(1);
+const say = (message, failed = false) => {
   note.hidden = !message;
+  note.className = failed ? "compare-failed" : "map-note";
   note.textContent = message;
   if (message) note.setAttribute("role", "alert");
 };
-const tell = (message) => {
-  empty.hidden = !message;
-  empty.textContent = message;
-};
+const tell = (message) => ((empty.hidden = !message), (empty.textContent = message));
 
 // ---- drawing
 
@@ -245,13 +248,12 @@ function looks() {
 }
 
 function bars() {
-  if (followed && window.Plotly) drawCurve(stepsPlot, followed.curve, looks(), getComputedStyle(element).fontFamily);
+  if (followed && window.Plotly) drawCurves(stepsPlot, followed.curves, looks(), getComputedStyle(element).fontFamily);
   if (!element.isConnected || !element.offsetParent || !table) return;
   if (!window.Plotly) return void setTimeout(bars, 200);
   const style = getComputedStyle(element);
   const look = looks();
-  const read = (name, other) => style.getPropertyValue(name).trim() || other;
-  drawCurve(curve, curved, look, style.fontFamily);
+  drawCurves(curve, curved, look, style.fontFamily);
   const narrow = result.clientWidth < 560;
   const titles = table.columns.map((column) => (table.columns.every((one) => one.task === column.task) ? column.metric : `${column.task}<br>${column.metric}`));
   const plain = titles.map((title) => title.replace(/[<>&](?!br>)/g, " ").replaceAll("br ", "<br>"));
@@ -279,7 +281,7 @@ function bars() {
     legend: { orientation: "h", y: -0.2, yanchor: "top", x: 0 },
     xaxis: { fixedrange: true, tickfont: { color: look.text }, automargin: true, linecolor: look.grid, tickangle: narrow ? 90 : 0 },
     yaxis: { fixedrange: true, rangemode: "tozero", gridcolor: look.grid, zerolinecolor: look.grid, ticksuffix: " %", tickfont: { color: look.soft } },
-    hoverlabel: { bgcolor: read("--background-fill-primary", "#fff"), bordercolor: look.grid, font: { color: look.text } },
+    hoverlabel: { bgcolor: style.getPropertyValue("--background-fill-primary"), bordercolor: look.grid, font: { color: look.text } },
   };
   Plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
 }

@@ -102,7 +102,7 @@ def test_every_checkpoint_is_measured_and_a_sweep_is_shown_as_table_and_curve(
     page.locator("#compare-show input").click()
     page.get_by_role("option", name="Sweep sizes").click()
     page.wait_for_function(
-        "document.querySelectorAll('.compare-result > .compare-plot .scatterlayer .point').length >= 3"
+        "document.querySelectorAll('.compare-result > .compare-curve .scatterlayer .point').length >= 3"
     )
     assert page.locator(".compare-table tbody th").all_inner_texts() == [
         "Untrained base",

@@ -116,18 +116,20 @@ def points(job: Job) -> list[dict[str, Any]]:
     return read_lines(job.path / "curve.jsonl")[0]
 
 
-def curve_of(job: Job) -> dict[str, Any] | None:
-    """The main metric over the steps, as `sweep.curve_of` gives a curve; None before two checkpoints were measured."""
+def curves_of(job: Job) -> list[dict[str, Any]]:
+    """Each metric over the steps, as `sweep.curve_of` gives a curve, the main one first; none before two points were measured."""
     rows = sorted(points(job), key=lambda row: row["step"])
-    found = [row for row in rows if next(iter(row["values"].values()), None) is not None]
-    if len(found) < 2:
-        return None
-    metric = next(iter(found[0]["values"]))
-    base = found[0]["values"][metric] if found[0]["step"] == 0 else None
-    return {
-        "title": "Step", "logarithmic": False, "metric": metric, "base": base, "x": [row["step"] for row in found],
-        "mean": [row["values"][metric] for row in found], "deviation": [0.0] * len(found),
-    }  # fmt: skip
+    curves = []
+    for metric in rows[0]["values"] if rows else []:
+        found = [row for row in rows if row["values"].get(metric) is not None]
+        if len(found) < 2:
+            continue
+        curves.append({
+            "title": "Step", "logarithmic": False, "series": "Trained", "metric": metric, "beside": [], "said": [],
+            "base": found[0]["values"][metric] if found[0]["step"] == 0 else None,
+            "x": [row["step"] for row in found], "mean": [row["values"][metric] for row in found], "deviation": [0.0] * len(found),
+        })  # fmt: skip
+    return curves
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from tsdae_core.records import read_json, write_json
 from tsdae_core.runs import find_run
 from tsdae_core.sweeps import SIZE, Sweep
 
+SENTENCES = "Sentences"
+
 BASE = "Untrained base"
 
 
@@ -31,12 +35,12 @@ def rows_of(sweep: Sweep, workspace: Path) -> list[tuple[str, list[str]]]:
     """
     rows: list[tuple[str, list[str]]] = []
     for values, names in sweep.groups():
-        runs = [find_run(workspace, name) for name in names if (workspace / name / "config.json").is_file()]
-        done = [run.name for run in runs if has_encoder(run)]
+        done = [name for name in names if _trained(workspace, name)]
         if done:
-            rows.append((label_of(values) or sweep.name, done))
+            rows.append((label_of(values, unit=unit_of(sweep)) or sweep.name, done))
     if not rows:
-        raise ValueError(f"no run of the sweep {sweep.name} has an encoder yet")
+        why = _why(workspace, sweep.asked()["runs"][0]["run"])
+        raise ValueError(f"no run of the sweep {sweep.name} has an encoder yet; {why}")
     varied = {key for values, _ in sweep.groups() for key in values}
     bases = [(BASE, [f"base:{rows[0][1][0]}"])]
     if varied & {"base_model", "pooling", "layers"}:  # then each value has a base of its own
@@ -44,24 +48,58 @@ def rows_of(sweep: Sweep, workspace: Path) -> list[tuple[str, list[str]]]:
     return [*bases, *((name, [name]) for name in sweep.asked().get("beside", [])), *rows]
 
 
-def label_of(values: dict[str, Any]) -> str:
-    """Values in words: "Words deleted 0.6, Damage swap"."""
+def _trained(workspace: Path, name: str) -> bool:
+    return (workspace / name / "config.json").is_file() and has_encoder(find_run(workspace, name))
+
+
+def left_out(sweep: Sweep, workspace: Path) -> list[str]:
+    """A sentence on each run that has no encoder, and why."""
+    every = [name for _, names in sweep.groups() for name in names]
+    return [
+        f"Left out: {_why(workspace, name).replace(' ', ', which ', 1)}."
+        for name in every
+        if not _trained(workspace, name)
+    ]
+
+
+def _why(workspace: Path, name: str) -> str:
+    """ "NAME failed: the disk is full"."""
+    if not (workspace / name / "config.json").is_file():
+        return f"{name} was deleted"
+    said = find_run(workspace, name).status()
+    state = {
+        "failed": "failed",
+        "crashed": "ended unexpectedly",
+        "stopped": "was stopped",
+        "queued": "still waits",
+    }
+    error = str(said.get("error") or "").rstrip(".")
+    return f"{name} {state.get(said['state'], 'is not trained yet')}" + (f": {error}" if error else "")
+
+
+def label_of(values: dict[str, Any], *, unit: str = SENTENCES) -> str:
+    """Values in words: "Words deleted 0.6, Damage swap"; `unit` is what a corpus size counts."""
     words = []
     for name, value in values.items():
         shown = (
             f"{value:,}"
             if name == SIZE
-            else {True: "yes", False: "no"}.get(value, value)
+            else {True: "yes", False: "no"}[value]
             if isinstance(value, bool)
             else value
         )
-        words.append(f"{title_of(name)} {shown}")
+        words.append(f"{title_of(name, unit=unit)} {shown}")
     return ", ".join(words)
 
 
-def title_of(name: str) -> str:
+def title_of(name: str, *, unit: str = SENTENCES) -> str:
     """A varied setting in words."""
-    return "Sentences" if name == SIZE else describe(name).label
+    return unit if name == SIZE else describe(name).label
+
+
+def unit_of(sweep: Sweep) -> str:
+    """What its corpus sizes count: sentences, labelled sentences, scored pairs, pairs."""
+    return str(sweep.asked().get("unit") or SENTENCES)
 
 
 def compute(sweep: Sweep) -> Table:
@@ -76,6 +114,7 @@ def compute(sweep: Sweep) -> Table:
         sweep.write_status(state="running", phase=phase, step=done, total=total)
 
     table = evaluate(rows_of(sweep, workspace), tasks, workspace=workspace, every=len(tasks) == 1, tell=tell)
+    table = replace(table, notes=[*table.notes, *left_out(sweep, workspace)])
     write_json(sweep.path / "table.json", table.data())
     sweep.write_status(state="finished", phase="Compared", step=0, total=0)
     return table
@@ -91,40 +130,80 @@ def read_table(sweep: Sweep) -> Table | None:
     return Table.of_data(data) if data else None
 
 
-def curve_of(sweep: Sweep, table: Table) -> dict[str, Any] | None:
-    """The first column against the one number that varies; None when there is no such number.
+def with_words(sweep: Sweep, table: Table) -> Table:
+    """The table with what its curves show as further notes, for whoever cannot see them drawn."""
+    return replace(
+        table, notes=[*table.notes, *(said for one in curves_of(sweep, table) for said in one["said"])]
+    )
+
+
+def curves_of(sweep: Sweep, table: Table) -> list[dict[str, Any]]:
+    """`curve_of` for every column that has one, the main one first."""
+    found = [curve_of(sweep, table, column=column) for column in range(len(table.columns))]
+    return [one for one in found if one is not None]
+
+
+def curve_of(sweep: Sweep, table: Table, *, column: int = 0) -> dict[str, Any] | None:
+    """A column against the one number that varies; None when there is no such number.
 
     Returns:
-        title and logarithmic (of x), metric, x, mean and deviation per value (ascending in x), base (None if there are several), and
-        beside: (label, mean) of the systems that stand beside.
+        title and logarithmic (of x), series (what the points are), metric, x, mean and deviation per value (ascending in x), base (None if
+        there are several), beside: (label, mean) of the systems that stand beside, and said: sentences on what the curve shows.
     """
-    groups = sweep.groups()
+    groups, unit = sweep.groups(), unit_of(sweep)
     names = {name for values, _ in groups for name in values}
     if len(names) != 1:
         return None
     [name] = names
-    numbers = {label_of(values): values[name] for values, _ in groups}
+    numbers = {label_of(values, unit=unit): values[name] for values, _ in groups}
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers.values()):
         return None
+    cells = {row.label: row.cells[column] for row in table.rows if row.cells[column].mean is not None}
     points = sorted(
-        (float(numbers[row.label]), row.cells[0].mean, row.cells[0].deviation or 0.0)
-        for row in table.rows
-        if row.label in numbers and row.cells[0].mean is not None
+        (float(numbers[label]), cell.mean, cell.deviation or 0.0)
+        for label, cell in cells.items()
+        if label in numbers
     )
-    base = next((row.cells[0].mean for row in table.rows if row.label == BASE), None)
     if len(points) < 2:
         return None
-    column, others = table.columns[0], set(sweep.asked().get("beside", []))
-    beside = [
-        [row.label, row.cells[0].mean]
-        for row in table.rows
-        if row.label in others and row.cells[0].mean is not None
-    ]
-    return {
-        "beside": beside,
-        "title": title_of(name), "logarithmic": name == SIZE, "metric": column.metric or column.task, "base": base,
+    others = set(sweep.asked().get("beside", []))
+    labelled = name == SIZE and unit != SENTENCES
+    what = table.columns[column]
+    curve: dict[str, Any] = {
+        "title": f"{unit} to train on" if name == SIZE else title_of(name), "logarithmic": name == SIZE,
+        "series": "Supervised" if labelled else "Trained",
+        "metric": what.metric or what.task, "base": cells[BASE].mean if BASE in cells else None,
+        "beside": [[label, cell.mean] for label, cell in cells.items() if label in others],
         "x": [x for x, _, _ in points], "mean": [mean for _, mean, _ in points], "deviation": [d for _, _, d in points],
     }  # fmt: skip
+    said = (
+        [_needed(curve, label, value, unit.lower()) for label, value in curve["beside"]] if labelled else []
+    )
+    return curve | {"said": said}
+
+
+def _needed(curve: dict[str, Any], label: str, value: float, unit: str) -> str:
+    """How many labels a supervised encoder needs to match a system, in words."""
+    what = f"{label} ({curve['metric']} {value:.1f})"
+    sizes, means = curve["x"], curve["mean"]
+    if curve["base"] is not None and curve["base"] >= value:
+        return f"No labels are needed to match {what}: the untrained base has {curve['base']:.1f}."
+    if means[0] >= value:
+        return f"{what} is matched with {sizes[0]:,.0f} {unit} or fewer, the smallest number tried."
+    at = next((place for place, mean in enumerate(means) if mean >= value), None)
+    if at is None:
+        return f"{what} is not matched by {sizes[-1]:,.0f} {unit}, the largest number tried; the best has {max(means):.1f}."
+    part = (value - means[at - 1]) / (means[at] - means[at - 1])
+    about = math.exp(
+        math.log(sizes[at - 1]) + part * math.log(sizes[at] / sizes[at - 1])
+    )  # along the drawn line
+    digits = 1 - math.floor(math.log10(about))
+    spread = curve["deviation"][at]
+    rest = f"; its seeds spread by {spread:.1f} there" if spread >= 0.05 else ""
+    return (
+        f"A supervised encoder needs about {round(about, digits):,.0f} {unit} to match {what}: it has {means[at - 1]:.1f} with "
+        f"{sizes[at - 1]:,.0f} and {means[at]:.1f} with {sizes[at]:,.0f}{rest}."
+    )
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def _followed(workspace: Path, run: str) -> dict[str, Any] | None:
     said = found[0].status()
     words = {key: said.get(key) for key in ("state", "phase", "error")}
     task = read_json(found[0].path / "follow.json").get("task", "")
-    return words | {"job": found[0].name, "task": task, "curve": follow.curve_of(found[0])}
+    return words | {"job": found[0].name, "task": task, "curves": follow.curves_of(found[0])}
 
 
 def drawn(table: Any) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def drawn(table: Any) -> dict[str, Any]:
 
 
 def _sweep_state(sweep: Sweep, known: str) -> dict[str, Any]:
-    """How far a sweep is, its table once it is there, and the curve over the one number that it varied."""
+    """How far a sweep is, its table once it is there, and the curves over the one number that it varied."""
     said, ready = sweep.status(), (sweep.path / "table.json").is_file()
     stamp = f"{sweep.name}-{(sweep.path / 'table.json').stat().st_mtime_ns}" if ready else ""
     answer = {key: said.get(key) for key in ("state", "phase", "step", "total", "error")}
@@ -174,11 +174,11 @@ def _sweep_state(sweep: Sweep, known: str) -> dict[str, Any]:
         answer["phase"] = f"{done} of {len(every)} runs are trained; the table comes after the last one"
     if ready and stamp != known:
         heavy()
-        from tsdae_core.evaluate.sweep import curve_of, read_table  # noqa: PLC0415
+        from tsdae_core.evaluate.sweep import curves_of, read_table  # noqa: PLC0415
 
         table = read_table(sweep)
         if table is not None:
-            answer |= {"table": drawn(table), "reported": REPORTED, "curve": curve_of(sweep, table)}
+            answer |= {"table": drawn(table), "reported": REPORTED, "curves": curves_of(sweep, table)}
     return answer
 
 
@@ -195,8 +195,12 @@ def _file(workspace: Path, run: str, key: str, kind: str) -> dict[str, str]:
     heavy()
     from tsdae_core.evaluate import job  # noqa: PLC0415
     from tsdae_core.evaluate.render import FORMATS  # noqa: PLC0415
+    from tsdae_core.evaluate.sweep import with_words  # noqa: PLC0415
 
-    table = job.read_table(find_job(workspace, run, key))  # a sweep's is called the same
+    found = find_job(workspace, run, key)
+    table = job.read_table(found)  # a sweep's is called the same
+    if table is not None and isinstance(found, Sweep):
+        table = with_words(found, table)
     if table is None or kind not in FORMATS:
         raise ValueError("This evaluation has no table yet.")
     return {"text": FORMATS[kind](table) + "\n"}

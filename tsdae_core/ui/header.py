@@ -10,25 +10,12 @@ from zlib import crc32
 import gradio as gr
 
 from tsdae_core.export import has_encoder, run_of_encoder
+from tsdae_core.jobs import WORDS
 from tsdae_core.preflight import in_words
 from tsdae_core.runs import ACTIVE, Run, list_runs
 from tsdae_core.ui.shell import Shell
 
 NO_RUN = [("no run yet", "")]
-
-WORDS = {
-    "new": "not started",
-    "queued": "waiting",
-    "starting": "starting",
-    "running": "running",
-    "stopping": "stopping",
-    "finished": "finished",
-    "stopped": "stopped",
-    "failed": "failed",
-    "crashed": "ended unexpectedly",
-    "missing": "not there",
-}
-"""The states of `Job.status` as people say them."""
 
 RESUMABLE = ("new", "stopped", "failed", "crashed")
 """States from which a run can be started or go on."""
