@@ -12,6 +12,7 @@ from tsdae_core.generation import generate
 from tsdae_core.model import TSDAE
 from tsdae_core.pieces import pieces_of
 from tsdae_core.rebuild import rebuild
+from tsdae_core.sampling import sample
 from tsdae_core.storage import from_base, load, save
 from tsdae_core.token_cache import special_tokens
 
@@ -84,6 +85,22 @@ def test_one_beam_writes_the_likeliest_token_every_time(model: TSDAE) -> None:
             break
         ids.append(token)
     assert generate(model, vector, max_tokens=6) == [ids[len(prefix) :]]
+
+
+def test_writing_ends_where_the_models_positions_do(tiny_model_folder: Path) -> None:
+    """A sentence as long as the model can take, and some tokens more asked for: it failed in the middle of a training."""
+    torch.manual_seed(5)
+    model = from_base(str(tiny_model_folder), max_length=64).eval()
+    vectors = torch.randn(3, model.hidden_size) * 3
+    for written in (
+        generate(model, vectors, max_tokens=80),
+        generate(model, vectors, num_beams=2, max_tokens=80),
+        sample(model, vectors, max_tokens=80),
+    ):
+        assert max(len(ids) for ids in written) <= 63
+    assert any(
+        len(ids) == 63 for ids in generate(model, torch.randn(60, model.hidden_size) * 3, max_tokens=80)
+    )
 
 
 def test_many_beams_write_one_sentence_per_vector_without_special_tokens(model: TSDAE) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from tsdae_core.families import longest_sentence
 from tsdae_core.model import TSDAE
 from tsdae_core.token_cache import special_tokens
 
@@ -22,7 +23,7 @@ def generate(
         B lists of token ids without special tokens.
     """
     prefix, suffix = special(model)
-    limit = max_tokens or model.facts.max_length - len(prefix) - len(suffix)
+    limit = limit_of(model, max_tokens)
     beams = max(1, num_beams)
     if beams == 1:
         return _greedily(model, vectors, limit)
@@ -73,6 +74,13 @@ def _greedily(model: TSDAE, vectors: Tensor, limit: int) -> list[list[int]]:
         if not len(going):
             break
     return [_until(row, suffix[0])[:limit] for row in written]
+
+
+def limit_of(model: TSDAE, max_tokens: int | None) -> int:
+    """Tokens that are written at most: those asked for, as far as the model has positions; else a longest sentence's."""
+    prefix, suffix = special(model)
+    most = longest_sentence(model.transformer.config, model.family) - len(prefix)
+    return min(max_tokens or model.facts.max_length - len(prefix) - len(suffix), most)
 
 
 def special(model: TSDAE) -> tuple[list[int], list[int]]:

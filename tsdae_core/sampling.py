@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tsdae_core.generation import choosable, special
+from tsdae_core.generation import choosable, limit_of, special
 from tsdae_core.model import TSDAE
 
 
@@ -32,7 +32,7 @@ def sample(
     if temperature <= 0:
         raise ValueError(f"the temperature must be above 0; got {temperature:g}")
     prefix, suffix = special(model)
-    limit = max_tokens or model.facts.max_length - len(prefix) - len(suffix)
+    limit = limit_of(model, max_tokens)
     random = torch.Generator().manual_seed(seed)
     ids = torch.tensor([prefix] * len(vectors), device=vectors.device)  # (B, T)
     done = torch.zeros(len(vectors), dtype=torch.bool, device=vectors.device)
