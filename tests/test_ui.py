@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import socket
 import subprocess
 import sys
@@ -17,11 +16,9 @@ import pytest
 
 import app as start
 from tests.conftest import make_sentences
-from tsdae_core.__main__ import build_parser
-from tsdae_core.command_train import value_of
-from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
-from tsdae_core.ui import LAUNCH, build_app, forms, header, search, train, watch
+from tsdae_core.ui import LAUNCH, build_app, header, search, train, watch
 from tsdae_core.ui.components import ASSETS, PLOTLY
 from tsdae_core.ui.drafts import Draft, save_draft
 from tsdae_core.ui.shell import Shell
@@ -53,61 +50,6 @@ def quick() -> dict[str, object]:
     return TrainConfig.from_preset("Quick look").model_dump()
 
 
-# ---- the form
-
-
-@pytest.mark.parametrize("preset", list(PRESETS))
-def test_what_the_form_shows_of_a_preset_is_that_preset(preset: str) -> None:
-    config = TrainConfig.from_preset(preset)
-    with gr.Blocks():
-        form = forms.build_form(preset)
-    assert checked(form.values(form.shown(config))) == config
-    assert [one.value for one in form.inputs.values()] == form.shown(config)
-
-
-def test_every_setting_with_a_choice_is_in_the_form_with_its_label_and_help() -> None:
-    with gr.Blocks():
-        form = forms.build_form("Paper")
-    wanted = {one.name: (one.label, one.help) for one in settings() if len(one.choices) != 1}
-    assert {name: (made.label, made.info) for name, made in form.inputs.items()} == wanted
-
-
-@pytest.mark.parametrize("preset", list(PRESETS))
-def test_the_command_shown_starts_the_same_run(preset: str, draft: Draft, tmp_path: Path) -> None:
-    config = checked(
-        TrainConfig.from_preset(preset).model_dump()
-        | {"learning_rate": 1.25e-5, "tied": False, "base_model": "./my model", "held_out": 7}
-    )
-    line = forms.command_line(config, preset, draft.path, name="my-run", workspace=tmp_path)
-    words = shlex.split(line)
-    assert words[:3] == ["python", "-m", "tsdae_core"]
-    args = build_parser().parse_args(words[3:])
-    given = {one.name: getattr(args, one.name) for one in settings() if getattr(args, one.name) is not None}
-    again = TrainConfig.from_preset(
-        args.preset, **{name: value_of(name, text) for name, text in given.items()}
-    )
-    assert again == config
-    assert (args.corpus, args.name, args.workspace) == (draft.path, "my-run", tmp_path)
-
-
-def test_the_fold_counts_the_advanced_settings_that_differ() -> None:
-    assert forms.fold_title(TrainConfig()) == "Advanced settings: as in the paper"
-    assert "1 differs" in forms.fold_title(TrainConfig(seed=1))
-    assert "2 differ " in forms.fold_title(TrainConfig(seed=1, anchor=0.5))
-
-
-def test_a_preset_keeps_the_base_model_chosen_by_hand() -> None:
-    assert forms.preset_with("Paper", "roberta-base").base_model == "roberta-base"
-    assert forms.preset_with("Paper", TrainConfig().base_model).base_model == "bert-base-uncased"
-
-
-def test_errors_speak_of_the_labels_on_the_page() -> None:
-    with pytest.raises(ValueError) as caught:
-        checked(quick() | {"max_steps": 60, "decoder_warmup_steps": 250})
-    assert forms.plain(str(caught.value)) == "'Decoder first' must be smaller than 'Steps' (60); got 250"
-    assert forms.plain("bert-base-uncased is not here") == "bert-base-uncased is not here"
-
-
 # ---- before the start
 
 
@@ -120,6 +62,32 @@ def test_with_a_text_the_start_is_on_and_the_text_is_named(tmp_path: Path, draft
     shown, button, _ = train.judge(shell_of(tmp_path), draft.key, "Quick look", name="", values=quick())
     assert (button.interactive, shown["off"]) == (True, "")
     assert shown["text"] == {"title": "titles.txt", "count": "1,200 sentences"}
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("", None),
+        ("mine", None),
+        ("first", "first-2"),
+        ("My run: Köln", "My-run-K-ln"),
+        ("日本", None),
+        ("x" * 70, "x" * 60),
+    ],
+)
+def test_a_name_that_is_changed_is_told_before_the_start(
+    tmp_path: Path, draft: Draft, run: Run, name: str, called: str | None
+) -> None:
+    shown, _, _ = train.judge(shell_of(tmp_path), draft.key, "Quick look", name=name, values=quick())
+    told = [one["text"] for one in shown["findings"] if "will be called" in one["text"]]
+    if called:
+        assert len(told) == 1 and told[0].startswith(f'The run will be called "{called}"')
+        made = create_run(tmp_path, TrainConfig(), make_table(40), name=name)
+        assert made.name == called
+    elif name == "日本":
+        assert len(told) == 1 and '"titles"' in told[0]
+    else:
+        assert not told
 
 
 @pytest.mark.parametrize(

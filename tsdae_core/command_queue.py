@@ -103,7 +103,7 @@ def _sweep(args: argparse.Namespace) -> int:
     for line in corpus.report.sentences():
         print(line, file=sys.stderr)
     tasks = [split_spec(spec) for spec in args.tasks]
-    most = trainable(corpus.table, tasks=bool(tasks))
+    most = trainable(corpus.table.num_rows, tasks=bool(tasks))
     vary = {name: values_of(name, text, most=most) for name, text in asked}
     name = args.name or args.corpus.name.split(".")[0]
     sweep = create_sweep(

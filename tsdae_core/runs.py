@@ -40,6 +40,7 @@ __all__ = [
     "create_run",
     "delete_run",
     "find_run",
+    "free_name",
     "list_runs",
     "new_folder",
     "put_in_place",
@@ -182,7 +183,6 @@ def create_run(
     corpus = supervision.fit(corpus, config.objective)
     if corpus.num_rows == 0:
         raise ValueError("the corpus has no sentences; load a text file with at least a few lines")
-    wanted = safe_name(name) or f"run-{datetime.now():%m%d-%H%M}"
     workspace.mkdir(parents=True, exist_ok=True)
     temporary = workspace / f".new-{secrets.token_hex(6)}"
     temporary.mkdir()
@@ -190,16 +190,24 @@ def create_run(
     write_json(temporary / "config.json", config.model_dump())
     write_json(temporary / "probes.json", {"sentences": probes or []})
     write_json(temporary / "status.json", {"state": "new", "created": time.time(), "updated": time.time()})
-    for number in range(1, 10_000):
-        target = workspace / (wanted if number == 1 else f"{wanted}-{number}")
-        if not target.exists():
-            try:
-                temporary.rename(target)
-            except OSError:  # another process took the name in between
-                continue
-            return Run(target)
+    for _ in range(100):
+        target = workspace / free_name(workspace, name)
+        try:
+            temporary.rename(target)
+        except OSError:  # another process took the name in between
+            continue
+        return Run(target)
     shutil.rmtree(temporary)
-    raise ValueError(f"there are too many runs named {wanted!r}; choose another name")
+    raise ValueError(f"no run named {name!r} could be made in {workspace}; choose another name")
+
+
+def free_name(workspace: Path, name: str) -> str:
+    """The name that a new run gets: `name` made safe, with a number behind it when it is taken."""
+    wanted = safe_name(name) or f"run-{datetime.now():%m%d-%H%M}"
+    number = 1
+    while (workspace / (free := wanted if number == 1 else f"{wanted}-{number}")).exists():
+        number += 1
+    return free
 
 
 def safe_name(text: str) -> str:

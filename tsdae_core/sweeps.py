@@ -101,9 +101,9 @@ def _fits(size: int, most: int) -> None:
         raise ValueError(f"the text has {most:,} sentences to train on; {SIZE} can be no more, got {size:,}")
 
 
-def trainable(corpus: pa.Table, *, tasks: bool = False) -> int:
-    """How many rows of a corpus a sweep can train on; `tasks` when none are set aside, since its tasks come from files."""
-    return corpus.num_rows - (0 if tasks else _count_aside(corpus.num_rows))
+def trainable(rows: int, *, tasks: bool = False) -> int:
+    """How many of a corpus' rows a sweep can train on; `tasks` when none are set aside, since its tasks come from files."""
+    return rows - (0 if tasks else _count_aside(rows))
 
 
 def _count_aside(count: int) -> int:

@@ -46,6 +46,10 @@ class Draft:
     reading: dict[str, Any] = field(default_factory=dict)
     source: Path | None = None
 
+    def count(self) -> int:
+        """How many rows the table has."""
+        return int(pq.read_metadata(self.path).num_rows)
+
     def table(self) -> pa.Table:
         """All sentences, memory-mapped: columns sentence, line, label."""
         return pq.read_table(self.path, memory_map=True)

@@ -76,7 +76,7 @@ def make_input(one: Setting, value: Any) -> FormComponent:
     if one.kind is float and one.step and one.max is not None and one.max <= 1:
         return gr.Slider(one.min, one.max, value=value, step=one.step, elem_classes=["wide"], **common)
     if one.kind in (int, float):
-        return gr.Number(value, precision=0 if one.kind is int else None, step=one.step or 1e-9, **common)
+        return gr.Number(value, step=one.step or 1e-9, **common)  # a precision would round 1.5 steps silently
     return gr.Textbox(value, **common)
 
 

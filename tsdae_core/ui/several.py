@@ -14,7 +14,7 @@ from tsdae_core import run_queue
 from tsdae_core.config import TrainConfig, checked, describe
 from tsdae_core.recipes import ONE, RECIPES
 from tsdae_core.runs import Run, find_run, list_runs
-from tsdae_core.sweeps import SIZE, Sweep, combinations, create_sweep, values_of
+from tsdae_core.sweeps import SIZE, Sweep, combinations, create_sweep, trainable, values_of
 from tsdae_core.ui import forms
 from tsdae_core.ui.components import component
 from tsdae_core.ui.drafts import find_draft
@@ -27,7 +27,7 @@ VARIED = {
     "tied": "yes, no",
     "objective": "tsdae, mlm, ct, simcse",
     "base_model": "names, with commas between",
-    SIZE: "128, 1024, 8192",
+    SIZE: "128..65536 doubles; or 128, 1024, 8192",
     "seed": "1, 2, 3",
 }
 """What a sweep can vary on the page (the shell takes any setting), with an example of its values."""
@@ -139,23 +139,39 @@ def act(shell: Shell, deed: str, name: str) -> str:
     return ""
 
 
-def wanted(texts: Sequence[str | None]) -> dict[str, list[Any]]:
-    """Setting -> values, from what the fields hold. Raises `ValueError` for a wrong value."""
+def wanted(texts: Sequence[str | None], *, most: int = 0) -> dict[str, list[Any]]:
+    """Setting -> values, from what the fields hold; `most` as for `values_of`. Raises `ValueError` for a wrong value."""
     return {
-        name: values_of(name, text) for name, text in zip(VARIED, texts, strict=True) if (text or "").strip()
+        name: values_of(name, text, most=most)
+        for name, text in zip(VARIED, texts, strict=True)
+        if (text or "").strip()
     }
 
 
-def count_words(texts: Sequence[str | None]) -> tuple[str, bool]:
-    """What the values come to, in words, and whether they make a sweep."""
+def count_words(texts: Sequence[str | None], *, most: int = 0) -> tuple[str, bool]:
+    """What the values come to, in words, and whether they make a sweep; `most` as for `values_of`."""
     try:
-        vary = wanted(texts)
+        vary, asked = wanted(texts, most=most), wanted(texts) if most else {}
         runs = len(combinations(vary)) if vary else 0
     except ValueError as error:
         return forms.plain(str(error)), False
     if not runs:
         return "", False
-    return f"{runs:,} run{'s' if runs > 1 else ''}, one after the other, then a table.", True
+    said = f"{runs:,} run{'s' if runs > 1 else ''}, one after the other, then a table."
+    if asked.get(SIZE, []) != vary.get(SIZE, []) and most:
+        said += f" The text has {most:,} sentences to train on, so the sizes end with {max(vary[SIZE]):,}."
+    return said, True
+
+
+def told(text: str, *, wrong: bool = False) -> gr.Markdown:
+    """A word below the sweep's values; what is wrong stands out."""
+    return gr.Markdown(text, elem_classes=["sweep-wrong" if wrong else "quiet"])
+
+
+def _most(shell: Shell, key: str | None) -> int:
+    """How many sentences of the loaded text a sweep can train on; 0 without a text."""
+    draft = find_draft(shell.workspace, key)
+    return trainable(draft.count()) if draft else 0
 
 
 def start_sweep(
@@ -177,9 +193,9 @@ def start_sweep(
     changes = {"objective": config.objective} | forms.changed(config, usual)
     stem = name or f"{draft.title.split('.')[0]}-sweep"
     others = list(dict.fromkeys(part.strip() for part in (beside or "").split(",") if part.strip()))
-    return create_sweep(
-        shell.workspace, changes, wanted(texts), draft.table(), name=stem, preset=preset, beside=others
-    )
+    table = draft.table()
+    vary = wanted(texts, most=trainable(table.num_rows))
+    return create_sweep(shell.workspace, changes, vary, table, name=stem, preset=preset, beside=others)
 
 
 def wire_sweep(
@@ -192,9 +208,9 @@ def wire_sweep(
 ) -> None:
     """Connect the sweep's fields; `given` are the draft, the preset, the run's name and the form's inputs."""
 
-    def on_values(*texts: str) -> tuple[gr.Markdown, gr.Button]:
-        said, good = count_words(texts)
-        return gr.Markdown(said), gr.Button(interactive=good and not shell.read_only)
+    def on_values(key: str, *texts: str) -> tuple[gr.Markdown, gr.Button]:
+        said, good = count_words(texts, most=_most(shell, key))
+        return told(said, wrong=bool(said) and not good), gr.Button(interactive=good and not shell.read_only)
 
     def on_queue(beside: str, *rest: Any) -> tuple[Any, ...]:
         texts, (key, preset, name, *values) = rest[: len(VARIED)], rest[len(VARIED) :]
@@ -203,11 +219,11 @@ def wire_sweep(
                 shell, key, preset, values=form.values(values), texts=texts, name=name, beside=beside
             )
         except ValueError as error:
-            raise gr.Error(forms.plain(str(error)), print_exception=False) from error
+            return gr.skip(), gr.skip(), told(forms.plain(str(error)), wrong=True)
         first = find_run(shell.workspace, sweep.asked()["runs"][0]["run"])
-        return *see(shell, first.name), gr.Markdown(f"The sweep {sweep.name} is in the queue.")
+        return *see(shell, first.name), told(f"The sweep {sweep.name} is in the queue.")
 
     fields = list(fold.inputs.values())
-    gr.on([one.change for one in fields], on_values, fields, [fold.count, fold.button], **LIGHT)
+    gr.on([one.change for one in fields], on_values, [given[0], *fields], [fold.count, fold.button], **LIGHT)
     shown = [shell.picker, shell.facts, fold.count]
     fold.button.click(on_queue, [fold.beside, *fields, *given], shown, **QUIET)

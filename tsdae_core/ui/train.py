@@ -9,7 +9,7 @@ import gradio as gr
 from tsdae_core import launch, preflight, recipes, run_queue
 from tsdae_core.config import PRESETS, TrainConfig, checked
 from tsdae_core.recipes import ONE
-from tsdae_core.runs import Run, create_run, safe_name
+from tsdae_core.runs import Run, create_run, free_name, safe_name
 from tsdae_core.supervision import has_pairs
 from tsdae_core.ui import forms, several, watch
 from tsdae_core.ui.components import component
@@ -144,6 +144,8 @@ def judge(
     every = [(one.level, forms.plain(one.text)) for stage in stages for one in preflight.check(stage, table)]
     if other := run_queue.in_the_way(shell.workspace, config.devices):
         every.append(("info", f"{other} is being trained; this run waits for it in the queue."))
+    if recipe == ONE and (words := about_name(shell, name, draft.title)):
+        every.append(("info", words))
     found = sorted(dict.fromkeys(every), key=lambda one: ("error", "warning", "info").index(one[0]))
     off = READ_ONLY if shell.read_only else ""
     command = forms.command_line(
@@ -157,6 +159,27 @@ def judge(
     )
     shown = said([("info", off), *found] if off else found, text, command=command, off=off)
     return shown, gr.Button(interactive=not shown["off"]), fold
+
+
+def stem_of(title: str) -> str:
+    """What a run without a name is called after."""
+    return title.split(".")[0]
+
+
+def about_name(shell: Shell, name: str, title: str) -> str:
+    """What the run will be called, when that is not what was typed; "" when it is, or when nothing was."""
+    typed = (name or "").strip()
+    if not typed:
+        return ""
+    called = free_name(shell.workspace, typed if safe_name(typed) else stem_of(title))
+    if called == typed:
+        return ""
+    why = (
+        f"there is a run {safe_name(typed)} already"
+        if called != safe_name(typed) and safe_name(typed)
+        else "names have letters from a to z, digits, dots, dashes and underscores, at most 60"
+    )
+    return f'The run will be called "{called}": {why}.'
 
 
 def said(
@@ -197,12 +220,19 @@ def begin(
             if finding.level == "error":
                 raise ValueError(finding.text)
     own = [line.strip()[:LONGEST_PROBE] for line in (probes or "").splitlines() if line.strip()]
-    stem = draft.title.split(".")[0]
+    stem = stem_of(draft.title)
     if recipe != ONE:
         return recipes.create(
-            shell.workspace, recipe, config, table, name=name or stem, probes=own[:MOST_PROBES]
+            shell.workspace,
+            recipe,
+            config,
+            table,
+            name=name if safe_name(name or "") else stem,
+            probes=own[:MOST_PROBES],
         )[0]
-    run = create_run(shell.workspace, config, table, name=name or stem, probes=own[:MOST_PROBES])
+    run = create_run(
+        shell.workspace, config, table, name=name if safe_name(name or "") else stem, probes=own[:MOST_PROBES]
+    )
     if run_queue.in_the_way(shell.workspace, config.devices):
         run_queue.enqueue(shell.workspace, [run.name])
     else:
