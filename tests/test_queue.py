@@ -47,7 +47,10 @@ def test_waiting_runs_are_reordered_and_taken_off(
     run_queue.move(tmp_path, a, by=9)
     assert names(tmp_path) == [c, b, a]
     run_queue.halt(find_run(tmp_path, b))
-    assert names(tmp_path) == [c, a] and find_run(tmp_path, b).state == "stopped"
+    assert names(tmp_path) == [c, a] and find_run(tmp_path, b).state == "new"  # it was never started
+    find_run(tmp_path, a).checkpoint(5).path.mkdir(parents=True)
+    run_queue.halt(find_run(tmp_path, a))
+    assert names(tmp_path) == [c] and find_run(tmp_path, a).state == "stopped"  # it was, and can go on
     with pytest.raises(ValueError, match="no longer waits"):
         run_queue.move(tmp_path, b, by=1)
     with pytest.raises(ValueError, match="no run 'x'"):

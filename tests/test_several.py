@@ -35,6 +35,7 @@ def test_the_values_are_counted_and_a_doubling_size_ends_with_the_text() -> None
     ("given", "said"),
     [
         ({"corpus_size": "4000"}, "has 2,700 sentences to train on"),
+        ({"corpus_size": "x"}, "'Sentences to train on (corpus size)' must be whole numbers"),
         ({"noise_ratio": "2"}, "'Words deleted' must be"),
         ({"seed": "x"}, "Seed"),
     ],

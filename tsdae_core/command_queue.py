@@ -189,7 +189,7 @@ def follow(workspace: Path, entries: Sequence[str]) -> int:
     """Show on a terminal how far jobs of the queue are, until the last one has ended; Ctrl+C leaves them running.
 
     Returns:
-        the exit code: 0 when all have finished or were stopped.
+        the exit code: 0 when all have finished, were stopped or taken off the queue.
     """
     told: dict[str, str] = {}
     try:
@@ -201,7 +201,7 @@ def follow(workspace: Path, entries: Sequence[str]) -> int:
                     told[entry] = state
                     print(f"{entry}: {WORDS.get(state, state)}", file=sys.stderr)
             if not any(state in ACTIVE for state in states.values()):
-                return 0 if all(state in ("finished", "stopped") for state in states.values()) else 1
+                return 0 if all(state in ("finished", "stopped", "new") for state in states.values()) else 1
             time.sleep(0.5)
     except KeyboardInterrupt:
         print("The queue goes on; `queue --pause` pauses it.", file=sys.stderr)

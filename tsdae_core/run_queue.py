@@ -85,7 +85,8 @@ def move(workspace: Path, entry: str, *, by: int) -> None:
 def halt(job: Job) -> None:
     """Stop a job: one that only waits leaves the queue, and can be started by hand later."""
     if job.state == "queued":
-        job.write_status(state="stopped", phase="Taken off the queue before its first step")
+        begun = isinstance(job, Run) and bool(job.checkpoints())
+        job.write_status(state="stopped" if begun else "new", phase="Taken off the queue")
     else:
         launch.stop(job)
 

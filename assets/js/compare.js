@@ -36,6 +36,12 @@ const notes = make("ul", "compare-notes");
 const reported = make("details", "compare-reported");
 plot.setAttribute("role", "img");
 plot.setAttribute("aria-label", "The table as bars");
+const again = button("watch-button", "", () => {
+  again.disabled = true;
+  trigger("compare_table", {});
+});
+again.title = "It takes its place in the queue, and measures every run of the sweep that is trained by then";
+again.hidden = true;
 const curve = make("div", "compare-curve");
 curve.hidden = true;
 result.append(verdict, holder, legend, saves, curve, plot, notes, reported);
@@ -50,7 +56,7 @@ const halt = button("watch-button", "Stop", () => {
 });
 steps.append(stepsTitle, stepsSaid, halt, stepsPlot);
 steps.hidden = true;
-frame.append(bar, note, steps, empty, result);
+frame.append(bar, note, steps, empty, result, again);
 element.replaceChildren(frame);
 for (const one of [bar, note, result]) one.hidden = true;
 
@@ -81,7 +87,7 @@ function begin() {
     run = value.run || "";
     shown = job = "";
     table = curved = null;
-    result.hidden = bar.hidden = steps.hidden = true;
+    result.hidden = bar.hidden = steps.hidden = again.hidden = true;
     followed = null;
   }
   say(value.message || "");
@@ -124,14 +130,18 @@ function follow(said) {
     draw(said.reported || []);
   }
   const message = (props.value || {}).message;
+  again.hidden = !run.startsWith(SWEEP) || ACTIVE.includes(said.state);
+  again.disabled = false;
+  again.textContent = table ? "Make the table again" : "Make the table";
   if (message) say(message);
   else if (said.state === "failed") say(`${run.startsWith(SWEEP) ? "The sweep's table could not be made" : "The evaluation ended"}: ${said.error}`, true);
   else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.", true);
-  else if (said.state === "stopped") say("Stopped. Press Evaluate to start again.");
+  else if (said.state === "stopped") say(run.startsWith(SWEEP) ? "Stopped." : "Stopped. Press Evaluate to start again.");
   else say("");
   if (table || followed) tell("");
   else if (ACTIVE.includes(said.state)) tell("The table comes when the last system has been measured. You may close this page meanwhile.");
   else if (!note.hidden) tell("");
+  else if (run.startsWith(SWEEP)) tell("The table of this sweep has not been made. It measures the runs that are trained by now.");
   else tell("Choose what to compare and on what, then press Evaluate. The table and the bars come here and are kept.");
 }
 
@@ -235,16 +245,6 @@ function colour(row, place, look) {
   if (/^Untrained base$/.test(row.label)) return look.base;
   if (/^Trained \(/.test(row.label)) return look.accent;
   return COLOURS[place % COLOURS.length];
-}
-
-/* The page's colours as they are now, light or dark. */
-function looks() {
-  const style = getComputedStyle(element);
-  const read = (name, other) => style.getPropertyValue(name).trim() || other;
-  return {
-    text: read("--body-text-color", "#222"), soft: read("--body-text-color-subdued", "#666"), grid: read("--border-color-primary", "#ddd"),
-    base: read("--series-base", "#8a939e"), accent: read("--color-accent", "#0f766e"),
-  }; // prettier-ignore
 }
 
 function bars() {

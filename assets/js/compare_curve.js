@@ -86,3 +86,13 @@ function drawCurve(node, curve, look, family) {
   };
   Plotly.react(node, traces, layout, { displayModeBar: false, responsive: true });
 }
+
+/* The page's colours as they are now, light or dark. */
+function looks() {
+  const style = getComputedStyle(element);
+  const read = (name, other) => style.getPropertyValue(name).trim() || other;
+  return {
+    text: read("--body-text-color", "#222"), soft: read("--body-text-color-subdued", "#666"), grid: read("--border-color-primary", "#ddd"),
+    base: read("--series-base", "#8a939e"), accent: read("--color-accent", "#0f766e"),
+  }; // prettier-ignore
+}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from tsdae_core import launch
+from tsdae_core import launch, run_queue
 from tsdae_core.evaluate.kinds import KINDS, PROXIES
-from tsdae_core.runs import ACTIVE, find_run, list_runs
-from tsdae_core.ui.compare_feeds import NO_RUN, choices, feeds, find_job, rows_of, shown_choices
+from tsdae_core.runs import ACTIVE, Run, find_run, list_runs
+from tsdae_core.sweeps import find_sweep
+from tsdae_core.ui import forms
+from tsdae_core.ui.compare_feeds import NO_RUN, SWEEP, choices, feeds, find_job, rows_of, shown_choices
 from tsdae_core.ui.compare_files import ABOUT, ENDINGS, keep_systems
 from tsdae_core.ui.components import component
 from tsdae_core.ui.rebuild_models import has_model
@@ -61,7 +64,7 @@ def build(shell: Shell) -> None:
                 multiselect=True,
                 allow_custom_value=True,
                 label="Further encoders",
-                info="Another run, RUN@STEP, a model folder or a hub name; type it and press Enter",
+                info="Another run, RUN@STEP, a model folder or a hub name; LABEL=RUN,RUN is one row of several seeds; type it and press Enter",
                 elem_id="compare-further",
             )
             with gr.Accordion("Systems from files", open=False, elem_id="compare-system-files"):
@@ -119,23 +122,32 @@ def build(shell: Shell) -> None:
     def on_kind(key: str) -> tuple[str, gr.File]:
         return format_of(key), gr.File(file_types=list(KINDS[key].upload), value=None)
 
-    def on_go(name: str, *asked: Any) -> dict[str, Any]:
-        return {"run": name or "", "message": start(shell, name, *asked), "asked": True}
+    def on_go(name: str, *asked: Any) -> tuple[dict[str, Any], str]:
+        return {
+            "run": name or "",
+            "message": start(shell, name, *asked),
+            "asked": True,
+        }, ""  # a sweep steps aside
 
-    def on_follow(name: str, *asked: Any) -> dict[str, Any]:
-        return {"run": name or "", "message": start_follow(shell, name, *asked), "followed": True}
+    def on_follow(name: str, *asked: Any) -> tuple[dict[str, Any], str]:
+        return {"run": name or "", "message": start_follow(shell, name, *asked), "followed": True}, ""
 
-    def on_stop(name: str, event: gr.EventData) -> dict[str, Any]:
-        return {"run": name or "", "message": stop(shell, name, str(event._data.get("job", "")))}
+    def on_stop(name: str, which: str, event: gr.EventData) -> dict[str, Any]:
+        shown = which or name or ""
+        return {"run": shown, "message": stop(shell, shown, str(event._data.get("job", "")))}
+
+    def on_table(which: str) -> dict[str, Any]:
+        return {"run": which or "", "message": make_table(shell, which or ""), "asked": True}
 
     gr.on([shell.picker.change, shell.app.load], on_run, shell.picker, [view, further, which], **QUIET)
     shell.tabs.change(on_tab, which, which, **QUIET)
     which.input(on_show, [shell.picker, which], view, **QUIET)
     task.change(on_task, task, own, **QUIET)
     kind.change(on_kind, kind, [about, file], **QUIET)
-    go.click(on_go, [shell.picker, systems, further, task, kind, file, vectors], view, **QUIET)
-    follow.click(on_follow, [shell.picker, task, kind, file], view, **QUIET)
-    view.compare_stop(on_stop, shell.picker, view, **QUIET)
+    go.click(on_go, [shell.picker, systems, further, task, kind, file, vectors], [view, which], **QUIET)
+    follow.click(on_follow, [shell.picker, task, kind, file], [view, which], **QUIET)
+    view.compare_stop(on_stop, [shell.picker, which], view, **QUIET)
+    view.compare_table(on_table, which, view, **QUIET)
 
 
 def format_of(key: str) -> str:
@@ -150,6 +162,23 @@ def others(workspace: Path, name: str) -> list[str]:
     return [run.name for run in list_runs(workspace) if run.name != name and has_model(run)]
 
 
+def tried(shell: Shell, act: Callable[[], object]) -> str:
+    """Do what a button asks for; "" or one sentence on why not."""
+    try:
+        if shell.read_only:
+            raise ValueError(READ_ONLY)
+        act()
+    except ValueError as error:
+        return forms.plain(str(error))
+    return ""
+
+
+def _run(shell: Shell, name: str) -> Run:
+    if not name:
+        raise ValueError(NO_RUN)
+    return find_run(shell.workspace, name)
+
+
 def start(
     shell: Shell,
     name: str,
@@ -161,12 +190,9 @@ def start(
     vectors: list[str] | None = None,
 ) -> str:
     """Start the evaluation; "" or one sentence on why not. `vectors` are uploaded systems."""
-    try:
-        if shell.read_only:
-            raise ValueError(READ_ONLY)
-        if not name:
-            raise ValueError(NO_RUN)
-        run = find_run(shell.workspace, name)
+
+    def act() -> None:
+        run = _run(shell, name)
         heavy()
         from tsdae_core.evaluate import job  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
@@ -174,41 +200,44 @@ def start(
             raise ValueError(f"An evaluation of {name} is going on; stop it first, or wait for it.")
         uploaded = keep_systems(shell.workspace, [Path(path) for path in vectors or []])
         rows = rows_of(shell.workspace, run, systems, further or [], uploaded=uploaded)
-        own = "" if task == "file" else task
-        paths = [Path(path) for path in files or []]
+        own, paths = "" if task == "file" else task, [Path(path) for path in files or []]
         job.start_evaluation(shell.workspace, run, rows, own=own, kind=kind, files=paths)
-    except ValueError as error:
-        return str(error)[0].upper() + str(error)[1:] if str(error) else type(error).__name__
-    return ""
+
+    return tried(shell, act)
 
 
 def start_follow(shell: Shell, name: str, task: str, kind: str, files: list[str] | None) -> str:
     """Measure the chosen task at every checkpoint; "" or one sentence on why not."""
-    try:
-        if shell.read_only:
-            raise ValueError(READ_ONLY)
-        if not name:
-            raise ValueError(NO_RUN)
-        run = find_run(shell.workspace, name)
+
+    def act() -> None:
+        run = _run(shell, name)
         heavy()
         from tsdae_core.evaluate import follow  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
-        own = "" if task == "file" else task
-        paths = [Path(path) for path in files or []]
+        own, paths = "" if task == "file" else task, [Path(path) for path in files or []]
         follow.start_following(shell.workspace, run, own=own, kind=kind, files=paths)
-    except ValueError as error:
-        return str(error)[0].upper() + str(error)[1:] if str(error) else type(error).__name__
-    return ""
+
+    return tried(shell, act)
 
 
-def stop(shell: Shell, name: str, key: str) -> str:
-    """End an evaluation's process. "" or one sentence on why not."""
-    try:
-        if shell.read_only:
-            raise ValueError(READ_ONLY)
-        job = find_job(shell.workspace, name, key)
+def stop(shell: Shell, shown: str, key: str) -> str:
+    """End the process of an evaluation, a curve or a sweep's table. "" or one sentence on why not."""
+
+    def act() -> None:
+        job = find_job(shell.workspace, shown, key)
         launch.kill(job)
         job.write_status(state="stopped", phase="Stopped")
-    except ValueError as error:
-        return str(error)
-    return ""
+
+    return tried(shell, act)
+
+
+def make_table(shell: Shell, shown: str) -> str:
+    """Let the queue make a sweep's table, once more if there is one. "" or one sentence on why not."""
+
+    def act() -> None:
+        sweep = find_sweep(shell.workspace, shown.removeprefix(SWEEP))
+        if sweep.state in ACTIVE:
+            raise ValueError(f"The table of {sweep.name} is on its way already.")
+        run_queue.enqueue(shell.workspace, [f"{run_queue.SWEEPS}/{sweep.name}"])
+
+    return tried(shell, act)

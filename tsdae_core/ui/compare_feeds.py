@@ -62,11 +62,14 @@ def rows_of(
     rows = [(label, [system]) for key, (label, system) in known.items() if key in systems]
     heavy()
     from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+    from tsdae_core.evaluate.run import named  # noqa: PLC0415
 
     for name in dict.fromkeys(str(name).strip()[:LONGEST] for name in further):
         if name:
-            explore.fingerprint(name, workspace)  # raises what is wrong with the name
-            rows.append((name, [name]))
+            label, seeds = named(name)
+            for seed in seeds:
+                explore.fingerprint(seed, workspace)  # raises what is wrong with the name
+            rows.append((label, seeds))
     rows += [(label, [system]) for label, system in uploaded]
     if not rows:
         raise ValueError("Choose at least one system to evaluate.")

@@ -32,6 +32,7 @@ VARIED = {
 }
 """What a sweep can vary on the page (the shell takes any setting), with an example of its values."""
 
+SIZE_LABEL = "Sentences to train on (corpus size)"
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_TEXT = "Load a text on the Data tab first."
 
@@ -63,7 +64,7 @@ def sweep_fold() -> SweepFold:
             elem_classes=["quiet"],
         )
         for name, example in VARIED.items():
-            label = "Sentences to train on (corpus size)" if name == SIZE else describe(name).label
+            label = SIZE_LABEL if name == SIZE else describe(name).label
             inputs[name] = gr.Textbox(label=label, placeholder=example, elem_id=f"vary-{name}")
         beside = gr.Textbox(
             label="Beside them in the table",
@@ -154,13 +155,18 @@ def count_words(texts: Sequence[str | None], *, most: int = 0) -> tuple[str, boo
         vary, asked = wanted(texts, most=most), wanted(texts) if most else {}
         runs = len(combinations(vary)) if vary else 0
     except ValueError as error:
-        return forms.plain(str(error)), False
+        return plain(str(error)), False
     if not runs:
         return "", False
     said = f"{runs:,} run{'s' if runs > 1 else ''}, one after the other, then a table."
     if asked.get(SIZE, []) != vary.get(SIZE, []) and most:
         said += f" The text has {most:,} sentences to train on, so the sizes end with {max(vary[SIZE]):,}."
     return said, True
+
+
+def plain(text: str) -> str:
+    """An error's sentence with the labels of the fields."""
+    return forms.plain(text.replace(SIZE, f"'{SIZE_LABEL}'"))
 
 
 def told(text: str, *, wrong: bool = False) -> gr.Markdown:
@@ -219,7 +225,7 @@ def wire_sweep(
                 shell, key, preset, values=form.values(values), texts=texts, name=name, beside=beside
             )
         except ValueError as error:
-            return gr.skip(), gr.skip(), told(forms.plain(str(error)), wrong=True)
+            return gr.skip(), gr.skip(), told(plain(str(error)), wrong=True)
         first = find_run(shell.workspace, sweep.asked()["runs"][0]["run"])
         return *see(shell, first.name), told(f"The sweep {sweep.name} is in the queue.")
 
