@@ -51,7 +51,9 @@ def read_beir(path: Path, name: str) -> Retrieval:
 def _texts(path: Path, name: str) -> dict[str, str]:
     """Titles and texts by id."""
     if not path.is_file():
-        raise ValueError(f"{name} has no {path.name}; {rule('retrieval')} qrels.tsv")
+        raise ValueError(
+            f"{name} has no {path.name}; a retrieval task is a folder or zip with corpus.jsonl, queries.jsonl and qrels.tsv"
+        )
     found: dict[str, str] = {}
     for line, row in json_lines(path):
         key = row.get("_id", row.get("id"))

@@ -110,7 +110,7 @@ def labelled(name: str, texts: Sequence[str], labels: Sequence[str]) -> Labelled
     kept = [(text, label) for text, label in pairs.items() if counts[label] > 1]
     if len({label for _, label in kept}) < 2:
         raise ValueError(
-            f"{name} must have at least two labels with two sentences each; it has {len(counts)} labels"
+            f"{name} must have at least two labels with two sentences each; it has {len(counts)} label{'' if len(counts) == 1 else 's'}"
         )
     total = len(kept)
     if total > MOST:

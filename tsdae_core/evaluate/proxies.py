@@ -87,15 +87,16 @@ def _sample(every: list) -> list:
     return [every[row] for row in np.sort(np.random.default_rng(0).choice(len(every), MOST, replace=False))]
 
 
-def damaged_file(path: Path) -> Twins:
-    """The sentences of a text file. Raises `ValueError` when it cannot be read or has too few."""
-    return damaged(read_corpus(path).table["sentence"].to_pylist(), name=f"{path.name.split('.')[0]} damaged")
-
-
-def halves_file(path: Path) -> Twins:
-    """The lines of a text file as documents. Raises `ValueError` when it cannot be read or has too few."""
+def damaged_file(path: Path, name: str = "") -> Twins:
+    """The sentences of a text file, under its own name or `name`. Raises `ValueError` when it cannot be read or has too few."""
     texts = read_corpus(path).table["sentence"].to_pylist()
-    return _halves_of(texts, list(range(len(texts))), f"{path.name.split('.')[0]} halves")
+    return damaged(texts, name=f"{name or path.name.split('.')[0]} damaged")
+
+
+def halves_file(path: Path, name: str = "") -> Twins:
+    """The lines of a text file as documents, under its own name or `name`. Raises `ValueError` when it cannot be read or has too few."""
+    texts = read_corpus(path).table["sentence"].to_pylist()
+    return _halves_of(texts, list(range(len(texts))), f"{name or path.name.split('.')[0]} halves")
 
 
 def of_run(run: Run, which: str) -> Twins | Labelled:

@@ -150,6 +150,6 @@ READERS: dict[str, Callable[[Path, str], list[Task]]] = {
     "labels": _labels,
     "useb": lambda path, name: useb.read_useb(path, "test"),
     "useb-valid": lambda path, name: useb.read_useb(path, "valid"),
-    "damaged": lambda path, name: [proxies.damaged_file(path)],
-    "halves": lambda path, name: [proxies.halves_file(path)],
+    "damaged": lambda path, name: [proxies.damaged_file(path, name)],
+    "halves": lambda path, name: [proxies.halves_file(path, name)],
 }

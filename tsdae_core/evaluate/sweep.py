@@ -121,7 +121,7 @@ def compute(sweep: Sweep) -> Table:
 
 
 def _name(path: str, sweep: Sweep) -> str:
-    return f"{sweep.name}, set aside" if Path(path).parent == sweep.path.resolve() else ""
+    return f"{sweep.name} (set aside)" if Path(path).parent == sweep.path.resolve() else ""
 
 
 def read_table(sweep: Sweep) -> Table | None:
