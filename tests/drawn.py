@@ -40,8 +40,7 @@ def as_drawn(run: Run, systems: list[str], rows: np.ndarray | None = None, *, gr
     """A map of the run that says it is finished: points by chance, in a few groups, one after the other."""
     rows = np.arange(run.corpus().num_rows) if rows is None else rows
     job = maps.map_job(run, systems, run.path.parent)
-    job.path.mkdir(parents=True)
-    write_json(job.path / "map.json", {"systems": systems})
+    maps.describe(job, run, systems, run.path.parent)
     facts: dict[str, Any] = {"total": run.corpus().num_rows, "points": len(rows)}
     cluster = (np.arange(len(rows)) % groups).astype(np.float32)
     for place in range(len(systems)):

@@ -79,18 +79,19 @@ def column(asked: Asked, told: Told = lambda phase, done, total: None) -> np.nda
     found = maps.read_map(asked.job, asked.place)
     if found is None:
         raise ValueError("this map has no picture yet")
-    texts = asked.run.corpus()["sentence"].take(found.rows).to_pylist()
+    texts = maps.table_of(asked.job)["sentence"].take(found.rows).to_pylist()
     values = _steady(asked, texts, told) if asked.kind == "steady" else _losses(asked, texts, told)
     maps.save_array(path, values)
     return values
 
 
 def kept(run: Run, job: Job, place: int, workspace: Path) -> dict[str, np.ndarray]:
-    """Those columns of the encoder at `place` that were computed already, by kind; the base has no decoder, so no loss."""
-    base = maps.systems_of(job)[place].startswith("base:")
+    """Those columns of the encoder at `place` that were computed already, by kind; an encoder that is not the run's own has no loss."""
+    system = maps.systems_of(job)[place]
+    decodes = system == run.name or system.startswith(f"{run.name}@")
     columns: dict[str, np.ndarray] = {}
     for kind in KINDS:
-        if base and kind != "steady":
+        if not decodes and kind != "steady":
             continue
         try:
             path = Asked(run, job, kind, place, workspace).path

@@ -107,7 +107,7 @@ def add(job: Job, system: str, drawn: list[str], *, rows: np.ndarray, workspace:
     """
     run, _, options = maps.description(job)
     systems = maps.systems_of(job)
-    place, words = len(systems), encoder_words(system)
+    place, words = len(systems), encoder_words(system, run.name)
     job.write_status(phase=f"Loading {words}", step=0, total=0)
     encoder = explore.load_encoder(system, workspace)
     vectors = encoder.encode(drawn, progress=_teller(job, f"Embedding with {words}"))  # (N, H)

@@ -73,12 +73,13 @@ def sheet_of(run: Run, job: Job) -> Sheet:
         more = found.more | kept(run, job, place, run.path.parent)
         groups = more.pop("cluster", np.full(len(found.rows), -1)).astype(np.int16)
         near = np.zeros((len(found.rows), 0), np.int32) if graph is None else graph[0][:, :NEAREST]
-        title = encoder_words(system).removeprefix("the ").capitalize()
+        words = encoder_words(system, run.name)
+        title = words if words == system else words.removeprefix("the ").capitalize()
         layers.append(Layer(title, found.xy, groups, found.names, near, found.faithful, more))
         rows, total = found.rows, found.total
     if not layers:
         raise ValueError("this map is not finished yet; it can be saved once UMAP is done")
-    return Sheet(run.name, *_columns(run.corpus(), rows), total, layers)
+    return Sheet(run.name, *_columns(maps.table_of(job), rows), total, layers)
 
 
 def renamed(sheet: Sheet, ignore: str) -> Sheet:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from tsdae_core.runs import Run
 
 
-def encoder_words(system: str) -> str:
-    """How a progress line names an encoder."""
-    if system.startswith("base:"):
+def encoder_words(system: str, run: str) -> str:
+    """How a progress line names an encoder on a map of `run`: an encoder from elsewhere by its own name."""
+    if system == f"base:{run}":
         return "the base"
-    return f"step {system.rpartition('@')[2]}" if "@" in system else "the trained encoder"
+    if system.startswith(f"{run}@"):
+        return f"step {system.rpartition('@')[2]}"
+    return "the trained encoder" if system == run else system
 
 
 def film_systems(run: Run, *, most: int = 6) -> list[str]:

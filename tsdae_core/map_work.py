@@ -28,7 +28,7 @@ def compute(job: Job) -> None:
     """Everything from vectors to the map, telling how far it is."""
     run, workspace, options = maps.description(job)
     systems = maps.systems_of(job)
-    texts = run.corpus()["sentence"].to_pylist()
+    texts = maps.table_of(job)["sentence"].to_pylist()
     rows = maps.sample(len(texts), options.seed)
     maps.add_facts(job, total=len(texts), points=len(rows))
     drawn = [texts[row] for row in rows]
@@ -36,17 +36,17 @@ def compute(job: Job) -> None:
     vectors: list[np.ndarray] = []
     first = np.zeros((len(rows), options.dimensions), np.float32)
     for place, system in enumerate(systems):
-        job.write_status(state="running", phase=f"Loading {encoder_words(system)}", step=0, total=0)
+        job.write_status(state="running", phase=f"Loading {encoder_words(system, run.name)}", step=0, total=0)
         encoders.append(explore.load_encoder(system, workspace))
-        tell = _teller(job, f"Embedding with {encoder_words(system)}")
+        tell = _teller(job, f"Embedding with {encoder_words(system, run.name)}")
         vectors.append(_vectors(encoders[place], texts, drawn, rows=rows, cache_dir=run.cache_dir, tell=tell))
-        job.write_status(phase=f"First picture with {encoder_words(system)}", step=0, total=0)
+        job.write_status(phase=f"First picture with {encoder_words(system, run.name)}", step=0, total=0)
         flat = pca(vectors[place], options.dimensions)
         maps.write_points(job, "pca", place, rows=rows, xy=turned(flat, first) if place else flat)
         first = first if place else flat
     graphs = []
     for place, system in enumerate(systems):
-        tell = _teller(job, f"Nearest neighbours by {encoder_words(system)}")
+        tell = _teller(job, f"Nearest neighbours by {encoder_words(system, run.name)}")
         graphs.append(graph(encoders[place], drawn, run.cache_dir, vectors=vectors[place], progress=tell))
         files = graph_files(encoders[place].fingerprint, drawn, run.cache_dir)
         for part, file in zip(("points", "scores"), files, strict=True):
@@ -55,10 +55,10 @@ def compute(job: Job) -> None:
         maps.save_array(job.path / "change.npy", neighbour_change(graphs[0][0], graphs[-1][0]))
     xy: np.ndarray | None = None
     for place, (system, (points, scores)) in enumerate(zip(systems, graphs, strict=True)):
-        job.write_status(phase=f"Preparing UMAP of {encoder_words(system)}", step=0, total=0)
-        tell = _teller(job, f"UMAP of {encoder_words(system)}, epoch")
+        job.write_status(phase=f"Preparing UMAP of {encoder_words(system, run.name)}", step=0, total=0)
+        tell = _teller(job, f"UMAP of {encoder_words(system, run.name)}, epoch")
         xy = project(vectors[place], points, scores, options=options, init=xy, on_epoch=tell)
-        job.write_status(phase=f"Naming the groups of {encoder_words(system)}", step=0, total=0)
+        job.write_status(phase=f"Naming the groups of {encoder_words(system, run.name)}", step=0, total=0)
         finish(job, place, drawn, rows=rows, xy=xy, points=points, scores=scores)
     job.write_status(state="finished", phase="Map drawn", step=0, total=0)
 

@@ -63,21 +63,31 @@ class Map:
     names: list[dict[str, Any]] = field(default_factory=list)
 
 
-def map_job(run: Run, systems: Sequence[str], workspace: Path, *, options: MapOptions = DEFAULTS) -> Job:
-    """The job of this map, whether it ran already or not. Raises `ValueError` for an unknown system."""
+def map_job(
+    run: Run,
+    systems: Sequence[str],
+    workspace: Path,
+    *,
+    options: MapOptions = DEFAULTS,
+    text: Path | None = None,
+) -> Job:
+    """The job of this map, whether it ran already or not; `text` as in `start_map`. Raises `ValueError` for an unknown system."""
     encoders = [explore.fingerprint(system, workspace) for system in systems]
-    corpus = run.corpus_path.stat()
+    corpus = (text or run.corpus_path).stat()
     deciding = asdict(options)
     for later in ("dimensions", "rate"):  # maps keep the names that they had before there was a choice
         if deciding[later] == getattr(DEFAULTS, later):
             del deciding[later]
-    facts = (encoders, corpus.st_size, corpus.st_mtime_ns, sorted(deciding.items()))
+    time = (
+        corpus.st_mtime_ns if text is None else text.name
+    )  # a text of its own never changes, but is touched
+    facts = (encoders, corpus.st_size, time, sorted(deciding.items()))
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:20]
     return Job(_folder(run) / key)
 
 
 def map_jobs(run: Run, view: str = "") -> list[Job]:
-    """All maps of this run that were ever started, or those of one of `VIEWS`, newest first."""
+    """All maps of this run that were ever started, of any text, or those of one of `VIEWS`, newest first."""
     found = [path.parent for path in _folder(run).glob("*/map.json")]
     newest = sorted(found, key=lambda path: (path / "map.json").stat().st_mtime, reverse=True)
     return [Job(path) for path in newest if not view or view_of(Job(path)) == view]
@@ -99,7 +109,14 @@ def _folder(run: Run) -> Path:
     return run.cache_dir / "maps"
 
 
-def start_map(run: Run, systems: Sequence[str], workspace: Path, *, options: MapOptions = DEFAULTS) -> Job:
+def start_map(
+    run: Run,
+    systems: Sequence[str],
+    workspace: Path,
+    *,
+    options: MapOptions = DEFAULTS,
+    text: Path | None = None,
+) -> Job:
     """Compute the map of one or more encoders in a detached process, unless it is there or being computed.
 
     Args:
@@ -107,23 +124,30 @@ def start_map(run: Run, systems: Sequence[str], workspace: Path, *, options: Map
         systems: see `explore.load_encoder`; each map starts from the one before.
         workspace: the folder of all runs.
         options: parameters of UMAP.
+        text: Parquet with the columns sentence, line and label, to be drawn instead of the run's corpus; never changes.
 
     Raises:
         ValueError: for an unknown system, or a corpus with fewer than three sentences.
     """
-    job = map_job(run, systems, workspace, options=options)
+    job = map_job(run, systems, workspace, options=options, text=text)
     if job.state in ("finished", "starting", "running", "stopping"):
         return job
-    count = pq.read_metadata(run.corpus_path).num_rows
+    count = pq.read_metadata(text or run.corpus_path).num_rows
     if count < FEWEST:
         raise ValueError(f"a map needs at least three sentences, and this corpus has {count}")
-    describe(job, run, systems, workspace, options=options)
+    describe(job, run, systems, workspace, options=options, text=text)
     launch.start_process(job, [sys.executable, "-m", "tsdae_core.map_work", str(job.path.resolve())])
     return job
 
 
 def describe(
-    job: Job, run: Run, systems: Sequence[str], workspace: Path, *, options: MapOptions = DEFAULTS
+    job: Job,
+    run: Run,
+    systems: Sequence[str],
+    workspace: Path,
+    *,
+    options: MapOptions = DEFAULTS,
+    text: Path | None = None,
 ) -> None:
     """Write down what the map is of; what computes it reads that."""
     job.path.mkdir(parents=True, exist_ok=True)
@@ -132,6 +156,7 @@ def describe(
         "systems": list(systems),
         "workspace": str(workspace.resolve()),
         "options": asdict(options),
+        "text": str(text.resolve()) if text else "",
     }
     write_json(job.path / "map.json", facts)
 
@@ -140,6 +165,22 @@ def description(job: Job) -> tuple[Run, Path, MapOptions]:
     """The run that the map is of, the folder of all runs, and the parameters."""
     said = read_json(job.path / "map.json")
     return Run(Path(said["run"])), Path(said["workspace"]), MapOptions(**said["options"])
+
+
+def text_of(job: Job) -> Path | None:
+    """The text that is drawn instead of the run's corpus."""
+    said = read_json(job.path / "map.json").get("text")
+    return Path(said) if said else None
+
+
+def table_of(job: Job) -> pa.Table:
+    """All sentences that the map is of: columns sentence, line, label. Raises `ValueError` when its text is gone."""
+    text = text_of(job)
+    if text is None:
+        return description(job)[0].corpus()
+    if not text.is_file():
+        raise ValueError("the file that this map is of is not there any more; choose it again")
+    return pq.read_table(text, memory_map=True)
 
 
 def systems_of(job: Job) -> list[str]:

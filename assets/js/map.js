@@ -1,7 +1,7 @@
 /* The map: a corpus as points, by the base or the trained encoder in one plot. A press shows the sentence and its true
    neighbours; a lasso lists the selected, to be searched, saved or trained on.
 
-   props.value is {run, view, message, asked, why_off}; the views are flat, deep (in space) and live (following the training). Coordinates travel once per encoder, as binary columns; sentences are asked for
+   props.value is {run, view, in, also, message, asked, why_off}, `in` being the key of the text and `also` a further encoder; the views are flat, deep (in space) and live (following the training). Coordinates travel once per encoder, as binary columns; sentences are asked for
    when needed and enter through textContent only. Server functions: state, columns, layout, names, card, sentences, saved, place, axes, layer, cancel,
    rebuilt, within, keep.
    Events: 'map_stop', 'map_film', 'map_view'. `.map` carries data-kind and data-which of what is shown, for whoever waits for it. */
@@ -87,6 +87,8 @@ let round = 0; // grows with every new value: only one loop of questions goes on
 let run = "";
 let map = null; // {key, columns, layouts: {base: {kind, x, y, ...}}, said}
 let view = "flat";
+let text = ""; // the key of the text, "" for the run's own
+let also = ""; // a further encoder
 let wish = "trained"; // the encoder asked for
 let which = wish; // the one shown, which may have to stand in for it
 let shown = null; // {x, y}: where the points are drawn now, which differs from the layout while they move
@@ -124,10 +126,12 @@ function begin() {
   clearTimeout(timer);
   stop.disabled = false;
   round += 1;
-  if ((value.run || "") !== run || (value.view || "flat") !== view || !turn) {
+  const asked = [value.run || "", value.view || "flat", value.in || "", value.also || ""];
+  if (String(asked) !== String([run, view, text, also]) || !turn) {
     turn += 1;
-    run = value.run || "";
-    view = value.view || "flat";
+    if (also && !asked[3] && wish === "also") wish = "trained";
+    if (asked[3] && asked[3] !== also) wish = "also";
+    [run, view, text, also] = asked;
     clear(run ? "Looking for the map …" : "Choose a run above, or start one on the Train tab. Its map is drawn here.");
   }
   upToDate = !!value.asked && !value.message;
@@ -144,7 +148,7 @@ async function look(mine, mineRound, message) {
   }
   let said;
   try {
-    said = await server.state(run, view);
+    said = await server.state(run, view, text, also);
   } catch {
     said = null; // the app is away for a moment
   }
@@ -246,9 +250,9 @@ async function layoutOf(one, name, mine) {
 function describe() {
   const { said } = map;
   switcher.replaceChildren(
-    ...["base", "trained"].map((name) => {
+    ...["base", "trained", ...(also ? ["also"] : [])].map((name) => {
       const one = said.layouts.find((layout) => layout.which === name);
-      const made = button("watch-button", { base: "Base", trained: "Trained" }[name], () => turnTo(name));
+      const made = button("watch-button", { base: "Base", trained: "Trained" }[name] || one?.title || also, () => turnTo(name));
       made.setAttribute("aria-pressed", String(name === which));
       made.disabled = !one?.kind;
       made.title = one?.kind ? "" : said.trained ? "Press Draw map to add it" : "Comes after the run's first checkpoint";
@@ -260,7 +264,7 @@ function describe() {
   count.textContent = said.sentences > points ? `${number(points)} of ${number(said.sentences)} sentences, drawn by chance` : `${number(points)} sentences`;
   const one = said.layouts.find((layout) => layout.which === which);
   drawFilm();
-  if (shown.of.kind === "axes") trust.textContent = `To the right: more like "${axes.a}". Up: more like "${axes.b}". Cosine similarity by ${which === "base" ? "the untrained base" : "the trained encoder"}; no UMAP is involved.`;
+  if (shown.of.kind === "axes") trust.textContent = `To the right: more like "${axes.a}". Up: more like "${axes.b}". Cosine similarity by ${encoderWords(which)}; no UMAP is involved.`;
   else if (shown.of.kind !== "umap") trust.textContent = "A first picture: the two main directions of the vectors (PCA). UMAP follows.";
   else if (one?.collapsed) trust.textContent = "By this encoder all sentences have the same vector: the picture means nothing, the encoder has collapsed.";
   else trust.textContent = `About ${Math.round(10 * (one?.faithful || 0))} of the 10 nearest points here are true neighbours: use the list, not the distances.`;

@@ -38,7 +38,7 @@ async function choose(point) {
   showCard(card, by);
 }
 
-const encoderWords = (by) => (by === "base" ? "the base" : by === "trained" ? "the trained encoder" : by.replace("-", " "));
+const encoderWords = (by) => ({ base: "the base", trained: "the trained encoder", also })[by] || by.replace("-", " ");
 
 /* One sentence of a list, with its similarity if the list is ranked; pressed, it becomes the chosen one. */
 function hitItem(one) {

@@ -16,7 +16,7 @@ function drawViews(said) {
   views.hidden = !run;
   for (const [name, made] of Object.entries(VIEWS)) made.setAttribute("aria-pressed", String(name === view));
   if (said) {
-    VIEWS.live.hidden = !said.training && !said.live.frames;
+    VIEWS.live.hidden = !!text || !!also || (!said.training && !said.live.frames);
     VIEWS.live.textContent = said.training ? "Follow the training" : "As it trained";
     VIEWS.live.title = said.training
       ? "At each checkpoint a map of up to 2,000 sentences, each started from the one before; computed beside the training, on one thread"

@@ -94,3 +94,32 @@ def test_a_link_to_a_file_that_is_gone_says_so(open_page: Callable[..., Any], ad
     assert "not there any more" in page.locator("#search-in-told").inner_text()
     page.wait_for_function("!window.location.href.includes('in=')")
     page.wait_for_selector(".near-try button")
+
+
+def test_another_file_and_a_further_encoder_have_a_map_of_their_own(
+    open_page: Callable[..., Any], address: str, tmp_path: Path, tiny_model_folder: Path
+) -> None:
+    page = open_page(f"{address}?run=done&tab=map")
+    page.wait_for_selector("#map-go:not([disabled])")
+    file = tmp_path / "mapped.txt"
+    file.write_text("\n".join([HOSTILE, *make_sentences(200, seed=3)[150:]]), encoding="utf-8")
+    upload(page, "#map-in-file", file)
+    page.wait_for_function("document.querySelector('#map-in-told').innerText.includes('51 kept')")
+    page.locator("#map-go").click()
+    page.wait_for_selector(".map[data-kind=umap][data-which=trained]")
+    assert page.locator(".map-count").inner_text() == "51 sentences"
+
+    other = page.locator("#map-also input")
+    other.fill(str(tiny_model_folder))
+    other.press("Enter")
+    page.wait_for_selector(".map .watch-empty")
+    page.locator("#map-go").click()
+    page.wait_for_selector(".map[data-kind=umap][data-which=also]")
+    page.evaluate("document.querySelector('.map-plot').emit('plotly_click', {points: [{customdata: 0}]})")
+    page.wait_for_selector(".map-card .map-near li")
+    assert page.locator(".map-sentence").inner_text() == HOSTILE
+    assert str(tiny_model_folder) in page.locator(".map-card").inner_text()
+
+    page.locator("#map-in input").click()
+    page.get_by_role("option", name="the run's own text").click()
+    page.wait_for_selector(".map .watch-empty")

@@ -12,6 +12,7 @@ import numpy as np
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.indexes import Opening, Tell, opening, shared
+from tsdae_core.ui.map_state import text_of
 from tsdae_core.ui.warm import heavy
 
 NEAREST = 10
@@ -92,7 +93,7 @@ def _phrase(text: Any) -> str:
 def _index(workspace: Path, run: Run, job: Job, place: int) -> Opening:
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
-    return opening(workspace, run, maps.systems_of(job)[place])
+    return opening(workspace, run, maps.systems_of(job)[place], looked=text_of(run, job))
 
 
 def drawn_rows(job: Job) -> np.ndarray:

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.map_asks import asks
 from tsdae_core.ui.map_points import point_asks
-from tsdae_core.ui.map_state import find_map, state_of
+from tsdae_core.ui.map_state import Choice, find_map, state_of, table, text_of
 from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000
@@ -36,7 +35,9 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
     """The server functions; from JavaScript `await server.card(run, map, place, point)`."""
 
     def state(asked: list[Any]) -> Any:
-        return _safely(lambda run, view="flat": state_of(workspace, run, str(view)), workspace, asked)
+        return _safely(
+            lambda run, *choice: state_of(workspace, run, Choice(*map(str, choice))), workspace, asked
+        )
 
     def columns(asked: list[Any]) -> Any:
         return _safely(_columns, workspace, asked)
@@ -83,9 +84,9 @@ def _columns(run: Run, key: Any) -> dict[str, Any]:
     """What the points can be coloured by: labels with their counts, and lengths in words."""
     job = find_map(run, key)
     rows, _ = _opened(job, 0, _edition(job, 0))
-    table = _table(run).take(rows)
-    names, places, counts = _largest(np.array([str(label or "") for label in table["label"].to_pylist()]))
-    words = np.array([len(text.split()) for text in table["sentence"].to_pylist()], dtype=np.float32)
+    drawn = table(run, job).take(rows)
+    names, places, counts = _largest(np.array([str(label or "") for label in drawn["label"].to_pylist()]))
+    words = np.array([len(text.split()) for text in drawn["sentence"].to_pylist()], dtype=np.float32)
     return {
         "labels": names,
         "counts": counts,
@@ -129,19 +130,19 @@ def _names(run: Run, key: Any, place: int, ignore: str) -> dict[str, Any]:
     found = maps.read_map(job, int(place))
     if found is None or "cluster" not in found.more:
         raise ValueError("this map has no groups yet")
-    words = _counted(run, key, run.corpus_path.stat().st_mtime_ns)
+    words = _counted(run, key, text_of(run, job).edition)
     texts = map_clusters.names_of(words, found.more["cluster"].astype(np.int16), ignore=str(ignore)[:LONGEST])
     return {"names": [one | {"text": text} for one, text in zip(found.names, texts, strict=True)]}
 
 
 @lru_cache(maxsize=2)
-def _counted(run: Run, key: str, changed: int) -> Any:
+def _counted(run: Run, key: str, edition: tuple[Path, int]) -> Any:
     """The words of a map's sentences, which are the same by every encoder."""
     from tsdae_core import map_clusters  # noqa: PLC0415
 
     job = find_map(run, key)
     rows, _ = _opened(job, 0, _edition(job, 0))
-    return map_clusters.counted(_table(run)["sentence"].take(rows).to_pylist())
+    return map_clusters.counted(table(run, job)["sentence"].take(rows).to_pylist())
 
 
 def packed(column: np.ndarray) -> str:
@@ -152,21 +153,21 @@ def _card(run: Run, key: Any, place: int, point: int) -> dict[str, Any]:
     """One sentence with its label and its true nearest, by their numbers on the map."""
     job = find_map(run, key)
     rows, graph = _opened(job, int(place), _edition(job, int(place)))
-    point, table, near = _checked(point, len(rows)), _table(run), []
+    point, text, near = _checked(point, len(rows)), table(run, job), []
     if graph is not None:
         for other, score in zip(graph[0][point][:NEAREST], graph[1][point][:NEAREST], strict=True):
             near.append(
-                _sentence(table, int(rows[other])) | {"point": int(other), "score": round(float(score), 4)}
+                _sentence(text, int(rows[other])) | {"point": int(other), "score": round(float(score), 4)}
             )
-    return _sentence(table, int(rows[point])) | {"point": point, "near": near, "known": graph is not None}
+    return _sentence(text, int(rows[point])) | {"point": point, "near": near, "known": graph is not None}
 
 
 def _sentences(run: Run, key: Any, points: list[int]) -> Any:
     """The sentences of some points, at most `MOST_SELECTED`."""
     job = find_map(run, key)
     rows, _ = _opened(job, 0, _edition(job, 0))
-    table = _table(run)
-    return [_sentence(table, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
+    text = table(run, job)
+    return [_sentence(text, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
 
 
 def _saved(
@@ -228,12 +229,3 @@ def _opened(job: Job, place: int, edition: str) -> tuple[np.ndarray, tuple[np.nd
     if found is None:
         raise ValueError("this map has no picture yet")
     return found.rows, maps.read_graph(job, place)
-
-
-def _table(run: Run) -> pa.Table:
-    return _kept_table(run, run.corpus_path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=2)
-def _kept_table(run: Run, changed: int) -> pa.Table:
-    return run.corpus()

@@ -18,6 +18,7 @@ from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.drafts import save_draft
 from tsdae_core.ui.indexes import opening
 from tsdae_core.ui.map_asks import Find, answering, drawn_rows, far
+from tsdae_core.ui.map_state import table, text_of
 from tsdae_core.ui.rebuild_models import NEWEST
 
 MOST_HITS = 100
@@ -45,13 +46,13 @@ def point_asks(
         if not wanted:
             raise ValueError("type what to search for among the selected sentences")
         chosen = _chosen(job, points)
-        index = opening(workspace, run, maps.systems_of(job)[int(place)])
+        index = opening(workspace, run, maps.systems_of(job)[int(place)], looked=text_of(run, job))
         return far(index) or {"hits": ranked(index.result(), wanted, drawn_rows(job), chosen)}
 
     def on_keep(run: Run, job: Job, points: list[int]) -> dict[str, str]:
         if read_only:
             raise ValueError(READ_ONLY)
-        return {"draft": keep(workspace, run, drawn_rows(job)[_chosen(job, points)])}
+        return {"draft": keep(workspace, run, job, drawn_rows(job)[_chosen(job, points)])}
 
     def rebuilt(asked: list[Any]) -> Any:
         return safely(_rebuilt, asked)
@@ -69,7 +70,7 @@ def point_asks(
 def _rebuilt(run: Run, job: Job, place: int, what: int | str, seed: int = 0) -> dict[str, Any]:
     """A point's sentence, or a typed one, damaged as the run damages and rebuilt by the decoder of the encoder shown.
 
-    The base has no decoder; in its place the newest one answers.
+    An encoder that is not the run's own, as the base, has no decoder; in its place the run's newest answers.
 
     Returns:
         a dict of `rebuild`, and `by`: "" for the decoder of the encoder shown, else whose it is.
@@ -77,17 +78,18 @@ def _rebuilt(run: Run, job: Job, place: int, what: int | str, seed: int = 0) -> 
     from tsdae_core import maps, rebuild  # noqa: PLC0415
 
     system = maps.systems_of(job)[int(place)]
-    step = int(system.rpartition("@")[2]) if "@" in system else NEWEST
+    own = system.startswith(f"{run.name}@")
+    step = int(system.rpartition("@")[2]) if own else NEWEST
     if isinstance(what, str):
         text = what.strip()[:LONGEST]
     else:
-        text = str(run.corpus()["sentence"][int(drawn_rows(job)[_chosen(job, [what])[0]])])
+        text = str(table(run, job)["sentence"][int(drawn_rows(job)[_chosen(job, [what])[0]])])
     config = run.config()
     model = rebuild.load_model(run, step=step or None)
     [one] = rebuild.rebuild(
         model, [text], noise=config.noise, ratio=config.noise_ratio, seed=max(0, int(seed))
     )
-    return one | {"by": "trained" if system.startswith("base:") else ""}
+    return one | {"by": "" if own or system == run.name else "trained"}
 
 
 def ranked(index: Any, text: str, rows: np.ndarray, points: np.ndarray) -> list[dict[str, Any]]:
@@ -115,17 +117,19 @@ def ranked(index: Any, text: str, rows: np.ndarray, points: np.ndarray) -> list[
     ]
 
 
-def keep(workspace: Path, run: Run, rows: np.ndarray) -> str:
-    """Sentences of a run's corpus as a text of their own, with their labels and lines; returns the draft's key.
+def keep(workspace: Path, run: Run, job: Job, rows: np.ndarray) -> str:
+    """Sentences of a map as a text of their own, with their labels and lines; returns the draft's key.
 
     Raises:
         ValueError: for fewer sentences than make a text.
     """
     if len(rows) < FEWEST:
         raise ValueError(f"at least {FEWEST} sentences make a text to train on; {len(rows)} is selected")
-    table = run.corpus().take(np.sort(rows))
-    note = f"{table.num_rows:,} of the {run.corpus().num_rows:,} sentences of {run.name}, chosen on its map."
-    return save_draft(workspace, table, title=f"the map of {run.name}", report=[note]).key
+    everything = table(run, job)
+    chosen = everything.take(np.sort(rows))
+    of = text_of(run, job).title or run.name
+    note = f"{chosen.num_rows:,} of the {everything.num_rows:,} sentences of {of}, chosen on its map."
+    return save_draft(workspace, chosen, title=f"the map of {run.name}", report=[note]).key
 
 
 def _chosen(job: Job, points: Any) -> np.ndarray:

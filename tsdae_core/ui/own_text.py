@@ -94,6 +94,12 @@ def looked_at(workspace: Path, run: Run, key: Any = RUNS_OWN) -> Looked:
     return Looked(draft.path, run.cache_dir, draft.title)
 
 
+def of_file(path: Path, run: Run) -> Looked:
+    """The text of a draft's file, whether that is there still or not."""
+    draft = find_draft(path.parent.parent, path.stem)
+    return Looked(path, run.cache_dir, draft.title if draft else path.stem)
+
+
 def read_own(workspace: Path, file: Path) -> Draft:
     """An uploaded file as a text to search. Raises `ValueError` with one sentence when it cannot be used."""
     corpus = read_labelled(file)
