@@ -90,7 +90,7 @@ function begin() {
     result.hidden = bar.hidden = steps.hidden = again.hidden = true;
     followed = null;
   }
-  say(value.message || "");
+  say(value.message || "", true);
   if (!run) tell("Choose a run above, or start one on the Train tab. How it compares with others is shown here.");
   else {
     if (value.asked && !value.message) progress({ state: "starting", phase: "Starting" });
@@ -133,7 +133,7 @@ function follow(said) {
   again.hidden = !run.startsWith(SWEEP) || ACTIVE.includes(said.state);
   again.disabled = false;
   again.textContent = table ? "Make the table again" : "Make the table";
-  if (message) say(message);
+  if (message) say(message, true);
   else if (said.state === "failed") say(`${run.startsWith(SWEEP) ? "The sweep's table could not be made" : "The evaluation ended"}: ${said.error}`, true);
   else if (said.state === "crashed") say("The evaluation's process ended before it was done. Press Evaluate to try again.", true);
   else if (said.state === "stopped") say(run.startsWith(SWEEP) ? "Stopped." : "Stopped. Press Evaluate to start again.");
@@ -179,7 +179,7 @@ function progress(said) {
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 const say = (message, failed = false) => {
   note.hidden = !message;
-  note.className = failed ? "compare-failed" : "map-note";
+  note.className = failed ? "map-note compare-failed" : "map-note";
   note.textContent = message;
   if (message) note.setAttribute("role", "alert");
 };

@@ -37,20 +37,10 @@ NO_RUN = "Choose a run above, or start one on the Train tab."
 
 def build(shell: Shell) -> None:
     """The tab's components and their events."""
+    gr.Markdown(
+        "See your text as a picture: sentences that an encoder finds alike lie together.", elem_classes="lead"
+    )
     with gr.Row(elem_classes="map-ask"):
-        gr.Markdown(
-            "See your text as a picture: sentences that an encoder finds alike lie together.",
-            elem_classes="lead",
-        )
-        go = gr.Button(
-            "Draw map",
-            variant="primary",
-            interactive=False,
-            scale=0,
-            min_width=130,
-            elem_id="map-go",
-        )
-    with gr.Row(elem_classes="map-choose"):
         own = own_text.build(shell, "map-in", label="Map of")
         also = gr.Dropdown(
             [("no other encoder", "")],
@@ -62,6 +52,14 @@ def build(shell: Shell) -> None:
             elem_id="map-also",
             min_width=250,
             scale=0,
+        )
+        go = gr.Button(
+            "Draw map",
+            variant="primary",
+            interactive=False,
+            scale=0,
+            min_width=130,
+            elem_id="map-go",
         )
     asked = feeds(shell.workspace, read_only=shell.read_only)
     seen = component("map", {"run": ""}, uses=PARTS, server_functions=asked, elem_id="map")
