@@ -155,7 +155,7 @@ function emptyText() {
   if (!run) return "The loss of a run is drawn here. Choose a run above, or start one.";
   if (!answered) return "Reading the run …";
   if (state === "missing") return "This run is no longer there. Choose another one above.";
-  if (ACTIVE.includes(state)) return `${phase || "The run is starting"}. The curve begins with the first steps.`;
+  if (ACTIVE.includes(state)) return `${phase ? phase[0].toUpperCase() + phase.slice(1) : "The run is starting"}. The curve begins with the first steps.`;
   return state === "new" ? "This run has not been started yet." : "This run ended before its first step; the log says why.";
 }
 
