@@ -3,7 +3,7 @@
    props.value is {run, message, asked}. Server functions: state(run, known), file(run, job, format). Event: 'compare_stop'
    with {job}. A run that begins with "sweep:" is a sweep; a table may come with a curve, see compare_curve.js. Names of systems and tasks enter through textContent only. */
 
-const SWEEP = "sweep:";
+const [SWEEP, LEFT] = ["sweep:", "Left out:"]; // LEFT: how a note on a run without an encoder begins
 const ACTIVE = ["queued", "starting", "running", "stopping"];
 const FILES = { csv: ["CSV", "text/csv", "csv"], markdown: ["Markdown", "text/markdown", "md"], latex: ["LaTeX", "text/x-tex", "tex"] };
 const COLOURS = ["#E69F00", "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#F0E442"];
@@ -33,6 +33,7 @@ const saves = make("div", "compare-saves");
 const plot = make("div", "compare-plot");
 const legend = make("p", "watch-more");
 const notes = make("ul", "compare-notes");
+const missing = make("ul", "compare-missing");
 const reported = make("details", "compare-reported");
 plot.setAttribute("role", "img");
 plot.setAttribute("aria-label", "The table as bars");
@@ -44,7 +45,7 @@ again.title = "It takes its place in the queue, and measures every run of the sw
 again.hidden = true;
 const curve = make("div", "compare-curve");
 curve.hidden = true;
-result.append(verdict, holder, legend, saves, curve, plot, notes, reported);
+result.append(verdict, missing, holder, legend, saves, curve, plot, notes, reported);
 const steps = make("section", "compare-steps");
 const stepsTitle = make("h3", "compare-steps-title");
 const stepsSaid = make("p", "watch-more");
@@ -75,10 +76,8 @@ saves.prepend(make("span", "watch-more", "Save the table as"));
 
 let run = "";
 let shown = "";
-let table = null;
-let curved = null;
-let round = 0;
-let timer = 0;
+let [table, curved] = [null, null];
+let [round, timer] = [0, 0];
 
 function begin() {
   const value = props.value || {};
@@ -194,7 +193,10 @@ function draw(facts) {
   verdict.hidden = !table.verdict;
   holder.replaceChildren(grid());
   legend.textContent = ["Numbers are percent; the best of a column is bold.", table.legend && `${table.legend}.`].filter(Boolean).join(" ");
-  notes.replaceChildren(...table.notes.map((text) => inDirection(make("li", "", text))));
+  const lines = (texts) => texts.map((text) => inDirection(make("li", "", text)));
+  notes.replaceChildren(...lines(table.notes.filter((text) => !text.startsWith(LEFT))));
+  missing.replaceChildren(...lines(table.notes.filter((text) => text.startsWith(LEFT))));
+  missing.hidden = !missing.childElementCount;
   reported.hidden = !facts.length;
   const list = make("ul", "");
   for (const [what, value, source] of facts) {

@@ -111,6 +111,13 @@ def test_every_checkpoint_is_measured_and_a_sweep_is_shown_as_table_and_curve(
         "Sentences 300",
     ]
     assert "±" in page.locator(".compare-table tbody tr").nth(1).inner_text()
+    which = page.locator(".compare-result > .compare-curve select")
+    assert which.locator("option").all_inner_texts()[0] == "kNN accuracy"
+    which.select_option("Same-label MAP")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.compare-result > .compare-curve .ytitle')].some(one => one.textContent === 'Same-label MAP')"
+    )
+    page.get_by_role("button", name="Make the table again").wait_for()
     shot(page, "sweep-table")
     page.get_by_role("button", name="Dark").click()
     page.wait_for_timeout(500) if SHOTS else None
