@@ -260,10 +260,10 @@ def test_only_this_machine_counts_as_safe_without_a_login() -> None:
 
 
 def test_only_the_newest_search_of_a_browser_is_shown() -> None:
-    first = search._newest("one")
-    other = search._newest("two")
+    first = search._newest("one", ("run", ""))
+    other = search._newest("two", ("run", ""))
     assert first() and other()
-    second = search._newest("one")
+    second = search._newest("one", ("run", ""))
     assert second() and other() and not first()
 
 
