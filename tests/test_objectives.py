@@ -12,6 +12,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import ContrastiveTensionLoss
+from torch import Tensor
 from transformers import AutoModelForMaskedLM
 
 from tests.conftest import make_sentences
@@ -20,9 +21,11 @@ from tsdae_core.__main__ import build_parser
 from tsdae_core.batches import Batcher
 from tsdae_core.command_train import value_of
 from tsdae_core.config import PRESETS, TrainConfig, checked, settings
+from tsdae_core.halves import OwnDropout
 from tsdae_core.methods import METHODS
 from tsdae_core.model import TSDAE
 from tsdae_core.objectives import extra_weights, make_objective
+from tsdae_core.objectives import simcse as of_simcse
 from tsdae_core.objectives.base import Objective
 from tsdae_core.plan import Plan
 from tsdae_core.storage import from_base
@@ -109,6 +112,35 @@ def test_the_simcse_loss_is_equation_four_of_its_paper(tiny_model_folder: Path) 
         exps = torch.stack(cosines).div(0.05).exp()
         expected -= float((exps[one] / exps.sum()).log().detach())
     assert ours == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_large_simcse_batch_learns_the_same_though_its_inner_states_are_not_kept(
+    tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, objective, _ = made(tiny_model_folder, "simcse")
+    batch, _ = objective.batch(np.arange(24), epoch=0, mine=ALL)
+    assert batch is not None
+    model.train()
+    objective.pass_tokens = 5 * batch.target.shape[1]  # type: ignore[attr-defined]
+
+    def gradients() -> tuple[float, dict[str, Tensor]]:
+        torch.manual_seed(5)
+        model.zero_grad()
+        with OwnDropout(9):  # as in training, where another generator is in force
+            loss = objective.loss(model, batch)
+            loss.backward()
+        weights = model.transformer.base_model.named_parameters()
+        return float(loss.detach()), {name: one.grad for name, one in weights if one.grad is not None}
+
+    again, kept = [], of_simcse.checkpoint
+    monkeypatch.setattr(of_simcse, "checkpoint", lambda *given, **how: again.append(1) or kept(*given, **how))
+    loss, grads = gradients()
+    assert len(again) == 10, "48 rows, five at a time"
+    monkeypatch.setattr(of_simcse, "checkpoint", lambda act, *given, **how: act(*given))
+    plain_loss, plain = gradients()
+    assert loss == pytest.approx(plain_loss, rel=1e-6)
+    for name, one in grads.items():
+        assert torch.allclose(one, plain[name], atol=1e-6), name
 
 
 def test_the_ct_loss_is_that_of_sentence_transformers(tiny_model_folder: Path) -> None:
