@@ -285,6 +285,17 @@ class TrainConfig(BaseModel):
         max=100.0,
     )
 
+    centring: float = setting(
+        0.0,
+        "Centring",
+        "Share of your text's mean vector that the finished encoder takes off every vector: what all its sentences have in common "
+        "tells none from another. 0 in the paper.",
+        group="Beyond the paper",
+        min=0.0,
+        max=1.0,
+        step=0.05,
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _choices(cls, values: Any) -> Any:

@@ -13,6 +13,11 @@ from tsdae_core.flow import Layer
 RELU, NOTHING = "torch.nn.modules.activation.ReLU", "torch.nn.modules.linear.Identity"
 
 
+def layer_file(folder: Path) -> Path:
+    """The weights of the first layer that was added behind transformer and pooling."""
+    return folder / "2_Dense" / "model.safetensors"
+
+
 def add_layers(folder: Path, layers: Sequence[Layer]) -> None:
     """Append `layers` to the modules of a sentence-transformers folder; its vectors go through them in this order."""
     listed = json.loads((folder / "modules.json").read_text(encoding="utf-8"))

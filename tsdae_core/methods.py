@@ -84,7 +84,7 @@ METHODS: dict[str, Method] = {
             "batch_size": 32,
             "epochs": 1.0,
         },
-        (*_OF_THE_DECODER, *_OF_MLM, *_OF_SIMCSE, *_OF_CT, "anchor"),
+        (*_OF_THE_DECODER, *_OF_MLM, *_OF_SIMCSE, *_OF_CT, "anchor", "centring"),
         "nats per number of the vector",
     ),
     "supervised": Method(

@@ -53,6 +53,7 @@ class Facts:
     tied: bool = True
     new_head: bool = False
     objective: str = "tsdae"
+    centring: float = 0.0
 
 
 class TSDAE(nn.Module):
@@ -96,6 +97,8 @@ class TSDAE(nn.Module):
         self.decoder = None if facts.tied or not layers else copy.deepcopy(transformer)
         self.spare: dict[str, Tensor] = {}
         """Weights of the checkpoint that TSDAE does not use (a pooler), kept for the exported encoder."""
+        self.taken_off: Tensor | None = None
+        """(H,) what the exported encoder takes off its vectors, see `centring`; training and decoding do not."""
         self._remap: Tensor | None
         self.register_buffer("_remap", None, persistent=False)  # follows the model to its device
         self._whole: dict[str, Tensor] = {}

@@ -50,6 +50,7 @@ def prepare(
     model = load(last.path) if last else _from_base(run, config, accelerator)
     if last and model.decodes:  # a new model was tested when it was made
         self_test(model)
+    model.facts.centring = 0.0 if "centring" in METHODS[config.objective].ignores else config.centring
     if not model.family.mixed_precision or config.objective == "bert_flow":  # a flow is inverted: no rounding
         precision = "fp32"
     corpus = run.corpus()

@@ -27,6 +27,7 @@ PRESETS: dict[str, Preset] = {
             "max_length": 64,
             "pooling": "mean",
             "anchor": 1.0,
+            "centring": 0.5,
             "lr_schedule": "linear",
         },
     ),
@@ -58,6 +59,7 @@ PRESETS: dict[str, Preset] = {
             "max_length": 64,
             "pooling": "mean",
             "anchor": 2.0,
+            "centring": 0.5,
         },
     ),
     "MLM (paper)": Preset(

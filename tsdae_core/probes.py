@@ -41,12 +41,16 @@ class HeldOut:
     sample: Batch | None
     labels: list[str]
 
-    def same_label(self, whole: Tensor) -> dict[str, Any]:
-        """same_label_each and its mean same_label, from the vectors (N, H) in the order of `batches`; see `verdict`."""
+    def same_label(self, whole: Tensor, centring: float = 0.0) -> dict[str, Any]:
+        """same_label_each and its mean same_label, from the vectors (N, H) in the order of `batches`; see `verdict`.
+
+        `centring`: the share of their mean that is taken off, as the exported encoder does (see the module of that name).
+        """
         if not any(self.labels):
             return {}
         order = [int(index) for batch in self.batches for index in batch.indices]
-        each = same_label_shares(whole.float().cpu().numpy(), [self.labels[index] for index in order])
+        vectors = whole.float() - centring * whole.float().mean(0)
+        each = same_label_shares(vectors.cpu().numpy(), [self.labels[index] for index in order])
         return {"same_label": sum(each) / len(each), "same_label_each": each} if each else {}
 
 
@@ -65,7 +69,9 @@ def held_out_batches(batcher: Batcher, count: int, labels: Sequence[str] = ()) -
 
 
 @torch.inference_mode()
-def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) -> dict[str, Any]:
+def held_out_numbers(
+    model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3, centring: float = 0.0
+) -> dict[str, Any]:
     """What encoder and decoder make of the held-out sentences.
 
     Args:
@@ -73,6 +79,7 @@ def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) 
         seen: the held-out sentences.
         shuffled_batches: how many of the batches are also scored with the vectors handed on by one row, and with the
             mean vector.
+        centring: see `HeldOut.same_label`.
 
     Returns:
         held_out: nats per token with the sentence's own vector. shuffled, mean_vector: with another sentence's, with the
@@ -89,7 +96,7 @@ def held_out_numbers(model: TSDAE, seen: HeldOut, *, shuffled_batches: int = 3) 
         whole = [model.encode(batch.target, batch.target_mask) for batch in batches]
         numbers: dict[str, Any] = _losses(model, batches, damaged, shuffled_batches)
         numbers |= vector_numbers(torch.cat(whole).float(), torch.cat(damaged).float())
-        numbers |= seen.same_label(torch.cat(whole))
+        numbers |= seen.same_label(torch.cat(whole), centring)
         if seen.sample is not None:
             numbers |= written_numbers(model, seen.sample.to(model.device))
     finally:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from tsdae_core.anchor import Anchor
 from tsdae_core.batches import Batch
+from tsdae_core.centring import mean_vector
 from tsdae_core.config import TrainConfig
 from tsdae_core.devices import check_devices, keep_memory
 from tsdae_core.halves import Halves
@@ -97,9 +99,13 @@ class Steps:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.float16)
 
-    def to_save(self) -> AbstractContextManager[None]:
-        """Inside, the model's weights are in full precision."""
-        return self.masters.in_place() if self.masters else nullcontext()
+    @contextmanager
+    def to_save(self) -> Iterator[None]:
+        """Inside, the model's weights are in full precision, and it knows what to take off its vectors."""
+        with self.masters.in_place() if self.masters else nullcontext():
+            if share := self.model.facts.centring:
+                self.model.taken_off = share * mean_vector(self.model, self.cache)
+            yield
 
     def learning(self, *, only_new: bool = False) -> dict[str, nn.Parameter]:
         """What the optimizer moves, by name; `only_new`: those weights that the base checkpoint had not."""

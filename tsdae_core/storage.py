@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from tsdae_core import sources
+from tsdae_core import centring, sources
 from tsdae_core.dense import add_layers
 from tsdae_core.families import Family, check_config, cut_layers, family_of, longest_sentence
 from tsdae_core.flow import Flow
@@ -211,6 +211,8 @@ def save(model: TSDAE, folder: Path) -> None:
     _write_encoder(model, encoder, body | model.spare)
     if flow is not None:
         add_layers(encoder, flow.layers())
+    elif model.taken_off is not None:
+        centring.write(encoder, model.taken_off)
     decoder = new_folder(folder / "decoder")
     save_file(_unshared(rest), decoder / "decoder.safetensors", metadata={"format": "pt"})
     (decoder / "tsdae.json").write_text(json.dumps(asdict(model.facts), indent=2), encoding="utf-8")
@@ -286,6 +288,8 @@ def load(folder: Path, *, device: str = "cpu") -> TSDAE:
     )
     tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
     model = TSDAE(transformer, tokenizer, facts)
+    if facts.centring:
+        model.taken_off = centring.read(encoder)
     if facts.objective == "bert_flow":
         model.extra = Flow(model.hidden_size)
     prefix = f"transformer.{transformer.base_model_prefix}."

@@ -141,8 +141,9 @@ def _look(run: Run, steps: Steps, progress: Progress, plan: Plan) -> None:
     """Measure on the held-out sentences, rebuild the probes, remember the best."""
     config = steps.config
     numbers: dict[str, Any] = {"step": progress.step}
+    centred = config.centring if progress.step else 0.0  # the base is not
     with steps.autocast():
-        numbers |= steps.looks.numbers(steps.model)
+        numbers |= steps.looks.numbers(steps.model, centring=centred)
         if steps.model.decodes:
             seen = probes.look(
                 steps.model, steps.shown, noise=config.noise, ratio=config.noise_ratio, seed=config.seed

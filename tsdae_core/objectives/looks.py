@@ -56,15 +56,18 @@ class Looks:
         made = [objective.batch(order[at : at + size], epoch=0, mine=ALL) for at in range(0, ends, size)]
         return cls(objective, damaged, [(batch, scored) for batch, scored in made if batch], config.seed)
 
-    def numbers(self, model: TSDAE) -> dict[str, Any]:
-        """For TSDAE those of `probes.held_out_numbers`, else held_out (the objective's mean loss) and `vector_numbers`."""
+    def numbers(self, model: TSDAE, *, centring: float = 0.0) -> dict[str, Any]:
+        """For TSDAE those of `probes.held_out_numbers`, else held_out (the objective's mean loss) and `vector_numbers`.
+
+        `centring`: see `probes.HeldOut.same_label`.
+        """
         if model.decodes:
-            return probes.held_out_numbers(model, self.damaged)
+            return probes.held_out_numbers(model, self.damaged, centring=centring)
         if not self.batches:
             return {}
         training = model.training
         try:
-            return {"held_out": self._loss(model)} | _vectors(model.eval(), self.damaged)
+            return {"held_out": self._loss(model)} | _vectors(model.eval(), self.damaged, centring)
         finally:
             model.train(training)
 
@@ -82,11 +85,11 @@ class Looks:
 
 
 @torch.inference_mode()
-def _vectors(model: TSDAE, seen: probes.HeldOut) -> dict[str, Any]:
+def _vectors(model: TSDAE, seen: probes.HeldOut, centring: float) -> dict[str, Any]:
     batches = [batch.to(model.device) for batch in seen.batches]
     whole = torch.cat([_flowed(model, model.encode(batch.target, batch.target_mask)) for batch in batches])
     damaged = torch.cat([_flowed(model, model.encode(batch.noisy, batch.noisy_mask)) for batch in batches])
-    return probes.vector_numbers(whole.float(), damaged.float()) | seen.same_label(whole)
+    return probes.vector_numbers(whole.float(), damaged.float()) | seen.same_label(whole, centring)
 
 
 def _flowed(model: TSDAE, vectors: Tensor) -> Tensor:
