@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import build_parser, main
+from tsdae_core.evaluate.kinds import KINDS
 from tsdae_core.runs import list_runs
 
 ROOT = Path(__file__).parent.parent
@@ -66,6 +67,11 @@ def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_mod
         assert len(known["hits"]) == 5
         assert known["shown"]["source"].startswith("The meeting")
         assert len(known["changed_most"]) == len(known["table"]) == 5
+
+
+def test_the_table_of_tasks_has_every_kind_and_no_other() -> None:
+    rows = re.findall(r"^\| (`[a-z].*?) \|", README, re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", " ".join(rows))) == set(KINDS)
 
 
 def test_every_picture_and_file_that_is_named_exists() -> None:
