@@ -133,7 +133,7 @@ def test_a_search_finds_the_labels_of_a_file_by_itself(ask: Any, trained: tuple[
         (["changed", "told", "--by", "checkpoint", "--before", "told@6"], "leave out --before"),
         (["changed", "ghost"], "no run 'ghost'"),
         (["hubs", "bundled/none"], "no run"),
-        (["between", "told", "a", "b", "--stops", "1"], "at least 2"),
+        (["between", "told", "a", "b", "--stops", "1"], "from 2 to 1,000"),
         (["between", "told", "a", " "], "a sentence is missing"),
     ],
 )

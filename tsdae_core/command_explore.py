@@ -11,6 +11,8 @@ from typing import Any
 from tsdae_core.runs import find_run
 
 PAIRS = 20
+MOST_STOPS = 1000
+"""Of a way between two sentences; each is written by the decoder."""
 """Hubs and near-duplicates that are listed unless another number is asked for."""
 
 
@@ -178,8 +180,8 @@ def hubs(args: argparse.Namespace) -> int:
 
 def between(args: argparse.Namespace) -> int:
     """See `inside.between` and `inside.arithmetic`. Returns the exit code."""
-    if args.stops < 2:
-        raise ValueError(f"--stops must be at least 2; got {args.stops}")
+    if not 2 <= args.stops <= MOST_STOPS:
+        raise ValueError(f"--stops must be from 2 to {MOST_STOPS:,}; got {args.stops:,}")
     run = find_run(args.workspace, args.run)
     table = _table(args.corpus, run)
     from tsdae_core import explore, inside, rebuild

@@ -99,6 +99,9 @@ def names_of(words_in: Counted | None, groups: np.ndarray, *, words: int = 3, ig
     lift = within / np.maximum(sizes, 1) / outside
     # "the" is frequent in a group of long sentences, but hardly more than elsewhere: in any language a word like that names nothing
     weight = np.where(lift >= DISTINCT, share * np.log1p(within.sum() / count / everywhere), 0)
+    weight *= np.log(
+        (count + 1) / np.maximum((within > 0).sum(0), 1)
+    )  # nor does one that stands in nearly every group
     weight[:, ignored(vocabulary, ignore)] = 0
     return [_name(vocabulary, row, words) or f"group {number + 1}" for number, row in enumerate(weight)]
 

@@ -59,7 +59,10 @@ def colours_of(
         scale = [(f"{value:.3g}", colour, 0) for value, colour in zip(tops, VIRIDIS, strict=True)]
         return Colours([_between(step) for step in steps.tolist()], [0] * len(values), scale[::-1], title)
     counts = Counter(values)
-    order = [name for name, _ in counts.most_common() if name != last]
+    by_size = sorted(
+        counts, key=lambda name: (-counts[name], "" if last else name)
+    )  # labels of one size by name
+    order = [name for name in by_size if name != last]
     shown = order if len(order) <= CATEGORIES else order[: CATEGORIES - 1]
     style = {name: (PALETTE[place % 8], place // 8) for place, name in enumerate(shown)}
     legend = [(f"{name} ({counts[name]:,})", *style[name]) for name in shown]

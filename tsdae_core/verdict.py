@@ -71,11 +71,24 @@ def same_label_shares(vectors: np.ndarray, labels: Sequence[str]) -> list[float]
     return [round(float(share), 4) for share in hits / most]
 
 
+def is_base_still(run: Run) -> bool:
+    """Whether training has not come to the encoder yet: at first only the decoder's new weights learn."""
+    config, saved = run.config(), run.checkpoints()
+    return config.objective == "tsdae" and bool(saved) and saved[-1].step <= config.decoder_warmup_steps
+
+
 def verdict_of(run: Run) -> Verdict | None:
     """The verdict on what the run kept; None before two looks were made."""
     looks = [row for row in run.metrics()[0] if "held_out" in row]
     if len(looks) < 2 or looks[0].get("step") != 0:
         return None
+    if is_base_still(run):
+        return Verdict(
+            "unchanged",
+            f"The encoder is its base still: until step {run.config().decoder_warmup_steps:,} only the decoder's new weights learn "
+            "('Decoder first'). Resume the run, and it changes from there on.",
+            [],
+        )
     last = looks[-1]
     if run.config().early_stopping_patience:
         last = min(looks[1:], key=lambda row: row["held_out"])

@@ -312,7 +312,9 @@ function remember() {
 colour.addEventListener("change", recolour);
 named.addEventListener("change", () => (remember(), relabel()));
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && picked && element.isConnected && element.offsetParent) unpick();
+  if (event.key !== "Escape" || !element.isConnected || !element.offsetParent) return;
+  if (picked) unpick();
+  else if (selection) unselect();
 });
 const seen = new MutationObserver(() => shown && (drawLegend(), draw()));
 seen.observe(document.body, { attributes: true, attributeFilter: ["class"] });
@@ -320,7 +322,7 @@ new ResizeObserver(() => {
   if (!plot.data || !plot.offsetParent) return;
   const keeps = shown?.z || shown?.of.kind === "axes" || zoomed();
   const { x, y } = keeps ? {} : extent();
-  const whole = keeps ? {} : { "xaxis.range": x, "yaxis.range": y };
+  const whole = keeps ? (zoomed() && !shown?.z ? sameWidth() : {}) : { "xaxis.range": x, "yaxis.range": y };
   Plotly.relayout(plot, { ...(shown?.z ? {} : { "yaxis.scaleratio": stretch() }), ...whole, autosize: true }).then(() => {
     if (!keeps && fitted) fitted.x = String(plot.layout.xaxis.range);
     relabel();

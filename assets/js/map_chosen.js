@@ -3,10 +3,14 @@
 const PAGE = 100; // listed at a time
 const AT_ONCE = 2000; // sentences in one answer
 
+let selection = null; // the selected points, whatever encoder's map they were selected on
+
 function unselect() {
+  const was = selection;
   found = [];
+  selection = null;
   chosen.replaceChildren();
-  if (map && shown && plot.data) relink();
+  if (map && shown && plot.data) was && !shown.z ? draw() : relink();
 }
 
 async function select(points) {
@@ -15,7 +19,9 @@ async function select(points) {
   const got = rows.length ? await server.sentences(run, map.key, rows) : [];
   if (mine !== turn || !rows.length || got.error) return unselect();
   found = [];
-  relink();
+  selection = new Set(rows);
+  if (shown.z) relink();
+  else draw(); // and the frame goes, which would stand there when the points have moved on
   const head = make("div", "map-chosen-head");
   head.append(make("strong", "", `${number(rows.length)} selected`));
   if (rows.length > got.length) head.append(make("span", "quiet", `the first ${number(got.length)} are listed`));

@@ -86,7 +86,7 @@ function marker(one) {
   return {
     size, opacity: 0.8, color: values, cmin: low, cmax: top, colorscale: steps.map((one, place) => [place / (steps.length - 1), one]),
     showscale: true,
-    colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1.01, xanchor: "left", y: 0.98, yanchor: "top",
+    colorbar: { title: { text: `${SCALES[kind]}<br>\u00a0`, side: "top" }, thickness: 10, len: 0.6, outlinewidth: 0, x: 1, xanchor: "right", y: 0.98, yanchor: "top",
       tickformat: shares ? ".0%" : kind === "words" ? "d" : kind === "steady" ? ".2f" : ".1f" },
   }; // prettier-ignore
 }

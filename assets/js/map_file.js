@@ -54,7 +54,8 @@
   function split(values, last) {
     const rows = new Map();
     values.forEach((value, row) => (rows.has(value) ? rows.get(value).push(row) : rows.set(value, [row])));
-    const order = [...rows.keys()].filter((name) => name !== last).sort((a, b) => rows.get(b).length - rows.get(a).length);
+    const byName = (a, b) => (last === null && a !== b ? (a < b ? -1 : 1) : 0); // labels of one size stand in the page's order
+    const order = [...rows.keys()].filter((name) => name !== last).sort((a, b) => rows.get(b).length - rows.get(a).length || byName(a, b));
     const shown = order.length <= MOST ? order : order.slice(0, MOST - 1);
     const all = shown.map((name, place) => ({ name: name || "no label", rows: rows.get(name), colour: COLOURS[place % 8], sign: Math.floor(place / 8) % 3 }));
     const rest = order.slice(shown.length);

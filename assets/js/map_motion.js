@@ -25,15 +25,13 @@ const packed = ([red, green, blue], opacity) => ((Math.round(255 * opacity) << 2
 /* Each point's colour as a pixel: of its group or on the scale, and pale beside a selection. */
 function inks() {
   const made = new Uint32Array(shown.x.length);
-  const selecting = groups.some((_, place) => plot.data[place + 1]?.selectedpoints);
   groups.forEach((one, place) => {
     if (hidden.has(one.name)) return;
     const { color, colorscale, cmin, cmax, opacity } = marker(one);
     const steps = colorscale?.map(([, hex]) => rgb(hex));
     const bare = colorscale ? null : rgb(color);
-    const selected = selecting && new Set(plot.data[place + 1]?.selectedpoints || []);
-    one.rows.forEach((row, at) => {
-      const full = selected ? (selected.has(at) ? 1 : 0.12) : opacity;
+    one.rows.forEach((row) => {
+      const full = selection ? (selection.has(row) ? 1 : 0.12) : opacity;
       const share = bare ? 0 : Math.max(0, Math.min(1, (color[row] - cmin) / (cmax - cmin)));
       const ink = bare || steps[Math.round((steps.length - 1) * share)];
       if (ink) made[row] = packed(ink, full);

@@ -98,6 +98,8 @@ function stretch() {
   return Math.max(0.6, Math.min(1.5, filling));
 } // prettier-ignore
 
+let drawn = 0; // pictures so far: what Plotly remembers of a selection is not to outlive one
+let drawing = false;
 let fitted = null; // {of: which map, x: what Plotly made of the frame that was asked for}
 
 const zoomed = () => fitted && plot.layout?.xaxis?.range && String(plot.layout.xaxis.range) !== fitted.x;
@@ -107,6 +109,15 @@ function frameFor(of) {
   const stays = fitted?.of === of && zoomed();
   if (!stays) fitted = null;
   return stays ? { x: plot.layout.xaxis.range, y: plot.layout.yaxis.range } : extent();
+}
+
+/* A frame of another shape shows as much from left to right as before, around the same middle. */
+function sameWidth() {
+  const [left, right] = plot.layout.xaxis.range, [low, top] = plot.layout.yaxis.range;
+  const { l, r, t, b } = plot._fullLayout.margin;
+  const wide = plot.clientWidth - l - r, high = plot.clientHeight - t - b;
+  const half = ((right - left) * (high / wide)) / stretch() / 2, middle = (low + top) / 2;
+  return { "xaxis.range": [left, right], "yaxis.range": [middle - half, middle + half] };
 }
 
 function fit(of) {
@@ -123,10 +134,10 @@ function layoutSettings() {
   const surface = style.getPropertyValue("--background-fill-primary").trim() || "white";
   const text = style.getPropertyValue("--body-text-color").trim() || style.color;
   return {
-    uirevision: of, selectionrevision: `${run} ${map.key} ${colour.value}`, autosize: true,
+    uirevision: of, selectionrevision: ++drawn, selections: [], autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
     font: { family: style.fontFamily, size: 12, color: text },
-    margin: { l: plainly ? 58 : 6, r: SCALES[colour.value] ? 96 : 6, t: 34, b: plainly ? 50 : 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
+    margin: { l: plainly ? 58 : 6, r: 6, t: 34, b: plainly ? 50 : 6 }, hovermode: "closest", hoverdistance: 10, spikedistance: 20,
     dragmode: plot.layout?.dragmode || "pan", xaxis: plainly ? axis(axes.a, style) : { ...quiet, range: x }, yaxis: plainly ? axis(axes.b, style) : { ...quiet, range: y, scaleanchor: "x", scaleratio: stretch() },
     modebar: { bgcolor: surface, color: style.getPropertyValue("--body-text-color-subdued").trim(), activecolor: text, orientation: "h" },
     annotations: labels(text, surface),
@@ -173,7 +184,14 @@ async function draw() {
     toImageButtonOptions: { format: "png", scale: 2, filename: `map-${run}` },
   }; // prettier-ignore
   const settings = layoutSettings();
-  await Plotly.react(plot, traces(), settings, config);
+  drawing = true; // the frame of a selection goes, which Plotly takes for its end
+  const done = Plotly.react(plot, traces(), settings, config);
+  drawing = false;
+  await done;
+  if (selection && !shown?.z) {
+    const places = groups.map((one) => one.rows.flatMap((row, at) => (selection.has(row) ? [at] : [])));
+    await Plotly.restyle(plot, { selectedpoints: places }, places.map((_, at) => at + 1)); // given to react, it would be lost
+  }
   if (!shown?.z && shown?.of.kind !== "axes") fit(settings.uirevision);
   frame.dataset.kind = shown?.of.kind || "";
   frame.dataset.which = which;
@@ -181,8 +199,8 @@ async function draw() {
   plot.on("plotly_click", (event) => inSpace || choose(event.points[0].customdata));
   plot.on("plotly_hover", (event) => hover(event.points[0].customdata, event.event));
   plot.on("plotly_unhover", () => unhover());
-  plot.on("plotly_selected", (event) => event && select(event.points.map((one) => one.customdata)));
-  plot.on("plotly_deselect", unselect);
+  plot.on("plotly_selected", (event) => event && !drawing && select(event.points.map((one) => one.customdata)));
+  plot.on("plotly_deselect", () => drawing || unselect());
   plot.on("plotly_relayout", (event) => "annotations" in event || shown?.z || relabel());
   relabel();
 }

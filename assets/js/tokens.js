@@ -42,7 +42,8 @@ function toggle(button, line) {
   button.setAttribute("aria-pressed", String(away(button)));
   frame.classList.add("watch-busy");
   asked = button.dataset.word;
-  trigger("toggle", { deleted: all.filter(away).map((one) => Number(one.dataset.word)) });
+  wanted = all.filter(away).map((one) => Number(one.dataset.word));
+  trigger("toggle", { deleted: wanted });
 }
 
 /* The rebuilt sentence: what a token's title tells to the mouse stands below it for keys and fingers. */
@@ -74,6 +75,21 @@ function explained(tokens) {
 }
 
 let asked = null; // the word that was pressed last keeps the keyboard's focus when the answer comes
+let wanted = null; // the words left out by hand, until the answer to just these has come
+let source = ""; // the sentence shown
+
+/* Words that were pressed while an answer was on its way stay as they were pressed; theirs comes next. */
+function keepPressed() {
+  const all = [...frame.querySelectorAll(".tok-words button")];
+  const is = (one) => one.classList.contains("tok-deleted"), should = (one) => wanted.includes(Number(one.dataset.word));
+  const wrong = all.filter((one) => is(one) !== should(one));
+  for (const one of wrong) {
+    for (const name of ["tok-deleted", "tok-kept"]) one.classList.toggle(name);
+    one.setAttribute("aria-pressed", String(is(one)));
+  }
+  if (wrong.length) frame.classList.add("watch-busy");
+  else wanted = null;
+}
 
 const say = (text) => {
   frame.querySelector(".watch-message").textContent = text;
@@ -109,6 +125,8 @@ function draw() {
   frame.classList.remove("watch-busy");
   const warning = make("p", "watch-message", message || "");
   warning.setAttribute("role", "status");
+  if (!one || one.source !== source || message) wanted = null;
+  source = one?.source;
   if (!one) {
     frame.replaceChildren(make("p", "watch-empty", message || "The rebuilt sentence is shown here."));
     return;
@@ -122,6 +140,7 @@ function draw() {
     legend(),
     make("p", "watch-more watch-note", note || ""),
   );
+  if (wanted) keepPressed();
   if (asked !== null) frame.querySelector(`button[data-word="${CSS.escape(asked)}"]`)?.focus({ preventScroll: true });
   asked = null;
 }

@@ -1,5 +1,5 @@
-/* One sentence about a file that was chosen, or why it cannot be used. props.value is {text, error, gone}; a file that is gone
-   leaves the page's address. Text enters through textContent only. Needs dom. */
+/* One sentence about a file that was chosen, or why it cannot be used. props.value is {text, error, gone}; `gone` is the name under
+   which a file that is not there any more stood in the page's address. Text enters through textContent only. Needs dom. */
 
 function draw() {
   const { text, error, gone } = props.value || {};
@@ -9,7 +9,7 @@ function draw() {
   element.replaceChildren(...(text ? [told] : []));
   if (!gone) return;
   const url = new URL(window.location);
-  url.searchParams.delete("in");
+  url.searchParams.delete(gone);
   window.history.replaceState(window.history.state, "", url);
 }
 

@@ -114,3 +114,41 @@ def test_a_selected_sentence_is_listed_beside_the_map_and_chosen_by_a_press(
     page.locator(".map-chosen-all .map-hit").first.click()
     page.wait_for_selector(".map-card .map-sentence")
     assert page.locator(".map-card .map-sentence").inner_text() == HOSTILE
+
+
+def test_a_selection_holds_the_same_sentences_by_every_encoder_until_escape(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    marked = f"""{PLOT}.data.slice(1, -2).flatMap((one) => (one.selectedpoints || []).map((at) => one.customdata[at])).sort().join()"""
+    box = page.locator(".map-plot").bounding_box()
+    page.locator(".modebar-btn[data-title='Box Select']").click()
+    page.mouse.move(box["x"] + 60, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_selector(".map-chosen-all li")
+    count = page.locator(".map-chosen strong").inner_text()
+    before = page.evaluate(marked)
+    assert count == f"{len(before.split(','))} selected"
+    page.get_by_role("button", name="Base", exact=True).click()
+    page.wait_for_selector(".map[data-which=base]")
+    page.wait_for_function(f"!{MOVING}")
+    assert page.evaluate(marked) == before
+    assert page.locator(".map-chosen strong").inner_text() == count
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.querySelector('.map-chosen strong')")
+    page.wait_for_function(f"{PLOT}.data.every((one) => !one.selectedpoints)")
+
+
+def test_a_zoomed_map_keeps_its_frame_whatever_it_is_coloured_by(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = drawn(open_page, address)
+    page.locator(".modebar-btn[data-title='Zoom in']").click()
+    page.wait_for_timeout(300)  # Plotly's own relayout
+    before = ranges(page)
+    for kind in ("words", "label", "trust", "cluster"):
+        page.select_option(".map-colour >> nth=0", kind)
+        page.wait_for_timeout(200)
+        assert ranges(page) == pytest.approx(before, rel=1e-3), kind

@@ -68,6 +68,28 @@ def test_the_glass_box_shows_three_vectors_token_by_token_and_follows_a_deleted_
     )
 
 
+def test_words_that_are_pressed_before_the_answer_comes_are_all_left_out(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = rebuilt(open_page, address, "the old baker carries the long letter near the river")
+    page.wait_for_function("!document.querySelector('#rebuild-view .watch-busy')")
+    before = page.locator("#rebuild-view .tok-words .tok-deleted").evaluate_all(
+        "all => all.map(one => +one.dataset.word)"
+    )
+    away = [word for word in range(10) if word not in before][:3]
+    for word in away:
+        page.locator(f"#rebuild-view .tok-words button[data-word='{word}']").click(no_wait_after=True)
+        page.wait_for_timeout(60)
+    page.wait_for_function("!document.querySelector('#rebuild-view .watch-busy')")
+    page.wait_for_timeout(1500)  # no late answer changes it
+    after = page.locator("#rebuild-view .tok-words .tok-deleted").evaluate_all(
+        "all => all.map(one => +one.dataset.word)"
+    )
+    assert sorted(after) == sorted([*before, *away])
+    shown = page.locator("#rebuild-view .watch-section >> nth=1").inner_text().split("\n")[-1]
+    assert len(shown.split()) == 10 - len(after)
+
+
 def test_the_decoder_writes_by_chance_and_the_seed_decides(
     open_page: Callable[..., Any], address: str
 ) -> None:

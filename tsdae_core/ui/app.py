@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.config import PRESETS, TrainConfig
+from tsdae_core.runs import list_runs
 from tsdae_core.ui import compare, data, header, rebuild, search, train
 from tsdae_core.ui import map as map_tab
 from tsdae_core.ui.components import ASSETS, component, plotly_script, stylesheets
@@ -81,6 +82,11 @@ def _keep_true(shell: Shell) -> None:
             selected=tab
         ) if known else gr.skip()
 
+    def on_unknown(request: gr.Request) -> None:
+        wanted = request.query_params.get("run", "")
+        if wanted and wanted not in [run.name for run in list_runs(shell.workspace)]:
+            gr.Warning("The run that this address names is not here (any more); another one is shown.")
+
     def on_pick(name: str) -> dict[str, Any]:
         return header.see(shell, name)[1]
 
@@ -92,6 +98,7 @@ def _keep_true(shell: Shell) -> None:
         return gr.skip() if same else picker, gr.skip() if facts == shown else facts
 
     shell.app.load(on_load, None, [shell.picker, shell.facts, shell.tabs], **LIGHT)
+    shell.app.load(on_unknown, None, None, **QUIET)
     shell.picker.change(on_pick, shell.picker, shell.facts, **LIGHT)
     shell.tabs.change(None, None, None, js=TAB_INTO_URL, **QUIET)
     gr.Timer(1.5).tick(on_tick, [shell.picker, shell.facts], [shell.picker, shell.facts], **LIGHT)

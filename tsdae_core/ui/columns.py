@@ -13,6 +13,7 @@ from tsdae_core.ui.indexes import WORDS, opening
 from tsdae_core.ui.own_text import RUNS_OWN, looked_at
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
+from tsdae_core.verdict import is_base_still
 
 HITS = 10
 LONGEST = 2000
@@ -36,7 +37,10 @@ class Column:
 
 def columns_of(run: Run, *, also: str = "", words: bool = True) -> list[Column]:
     """The trained encoder first, as soon as there is one; its base; words; and one more encoder if it is asked for."""
-    trained = [Column("Trained", run.name, run.name, "trained")] if has_model(run) else []
+    note = (
+        f"{run.name}, its base still: so far only the decoder has learnt" if is_base_still(run) else run.name
+    )
+    trained = [Column("Trained", note, run.name, "trained")] if has_model(run) else []
     base = Column("Untrained base", run.config().base_model, f"base:{run.name}", "base")
     lexical = [Column("Same words", "BM25", WORDS, "words")] if words else []
     more = [Column("Another encoder", also, also, "more")] if also else []

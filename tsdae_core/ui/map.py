@@ -31,6 +31,9 @@ PARTS = (
     "map_views",
 )
 FLAT, DEEP, LIVE = "flat", "deep", "live"
+ALSO = "map-also"
+"""The name under which the further encoder stands in the page's address."""
+
 READ_ONLY = "This page is read-only: nothing can be started here."
 NO_RUN = "Choose a run above, or start one on the Train tab."
 
@@ -41,7 +44,7 @@ def build(shell: Shell) -> None:
         "See your text as a picture: sentences that an encoder finds alike lie together.", elem_classes="lead"
     )
     with gr.Row(elem_classes="map-ask"):
-        own = own_text.build(shell, "map-in", label="Map of")
+        own = own_text.build(shell, "map-in", label="Map of", in_url="map-in")
         also = gr.Dropdown(
             [("no other encoder", "")],
             value="",
@@ -100,13 +103,22 @@ def build(shell: Shell) -> None:
         choice = Choice(wish if wish in (FLAT, DEEP, LIVE) else FLAT, key, also or "")
         return told(name, choice, turn(shell, name, before, choice)), choice.view
 
+    def on_link(request: gr.Request, name: str) -> gr.Dropdown:
+        """The further encoder that the address names."""
+        also = request.query_params.get(ALSO, "")
+        others = other_encoders(shell.workspace, request.query_params.get("run", name)) if also else []
+        known = also in [value for _, value in others] or not shell.read_only
+        return gr.Dropdown(choices=others, value=also) if also and known else gr.skip()
+
     def on_also(name: str) -> gr.Dropdown:
         return gr.Dropdown(choices=other_encoders(shell.workspace, name))
 
     given = [shell.picker, view, own.where, also]
     gr.on([shell.picker.change, shell.app.load], on_run, given, [seen, go, view], **FOLLOW)
+    shell.app.load(on_link, shell.picker, also, **QUIET)
+    also.change(None, also, None, js=own_text.INTO_URL.replace("NAME", ALSO), **QUIET)
     own.where.change(on_choice, given, [seen, view], **FOLLOW)
-    also.input(on_choice, given, [seen, view], **QUIET)
+    also.change(on_choice, given, [seen, view], **FOLLOW)
     also.focus(on_also, shell.picker, also, **QUIET)
     shell.picker.input(lambda: "", None, also, **QUIET)  # another run's map begins with its own encoders
     go.click(on_draw, given, [seen, view], **QUIET)

@@ -33,11 +33,12 @@ MOST = 1_000_000
 
 GONE = "The file that was searched is not there any more; it is forgotten after two weeks. This is the run's own text."
 
-INTO_URL = """(key) => {
+INTO_URL = """(value) => {
   const url = new URL(window.location);
-  key ? url.searchParams.set("in", key) : url.searchParams.delete("in");
+  value ? url.searchParams.set("NAME", value) : url.searchParams.delete("NAME");
   window.history.replaceState(window.history.state, "", url);
 }"""
+"""What a component holds, in the page's address under NAME."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Chooser:
 
 
 def build(
-    shell: Shell, elem_id: str, *, label: str, own: str = "the run's own text", in_url: bool = False
+    shell: Shell, elem_id: str, *, label: str, own: str = "the run's own text", in_url: str = ""
 ) -> Chooser:
     """A dropdown of texts and a button that uploads another one; what was uploaded on one tab can be chosen on all.
 
@@ -139,7 +140,7 @@ def build(
         elem_id: of the dropdown; the button's is `elem_id`-file, that of what is said about a file `elem_id`-told.
         label: what the text is chosen for.
         own: what the run's own text is called.
-        in_url: the choice stands in the page's address.
+        in_url: the name under which the choice stands in the page's address; "" for not at all.
     """
     with gr.Row(elem_classes="near-ask own-text"):
         where = Picker(
@@ -190,18 +191,18 @@ def build(
         return {"text": " ".join(draft.report)}
 
     def on_load(request: gr.Request, last: str, draft: str) -> tuple[Any, ...]:
-        key = request.query_params.get("in", "") if in_url else ""
+        key = request.query_params.get(in_url, "") if in_url else ""
         there = find_draft(shell.workspace, key) is not None
         known = gr.Dropdown(
             choices=choices(shell.workspace, [key, last, draft], own), value=key if there else RUNS_OWN
         )
-        return known, {"text": GONE, "error": True, "gone": True} if key and not there else gr.skip()
+        return known, {"text": GONE, "error": True, "gone": in_url} if key and not there else gr.skip()
 
     given = [shell.own, where, shell.draft]
     file.upload(on_reading, None, told, **LIGHT).then(on_file, file, [shell.own, where, told], **QUIET)
     where.focus(on_choices, given, where, **LIGHT)
     where.change(on_told, where, told, **LIGHT)
     if in_url:
-        where.change(None, where, None, js=INTO_URL, **QUIET)
+        where.change(None, where, None, js=INTO_URL.replace("NAME", in_url), **QUIET)
     shell.app.load(on_load, [shell.own, shell.draft], [where, told], **LIGHT)
     return Chooser(where, told)

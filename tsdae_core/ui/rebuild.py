@@ -220,10 +220,14 @@ def rebuilt(
         )
     except ValueError as error:
         return say(str(error), name)
+    read = model.facts.max_length
+    cut = len(model.tokenizer(text.strip(), truncation=False)["input_ids"]) > read
     folder = core.newest_model(run) if not step else run.checkpoint(step).path
     which = "its final model" if folder == run.path else f"its checkpoint at step {folder.name[5:]}"
-    shown = {"sentence": sentence, "message": "", "note": f"Rebuilt by {run.name}, {which}.", "run": name}
-    return shown | {"by_hand": deleted}
+    note = f"Rebuilt by {run.name}, {which}."
+    if cut:
+        note += f" Only the first {read:,} tokens of the sentence were read, as this run was trained for; the rest is left out."
+    return {"sentence": sentence, "message": "", "note": note, "run": name, "by_hand": deleted}
 
 
 def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:

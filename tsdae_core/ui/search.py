@@ -38,7 +38,7 @@ def build(shell: Shell) -> None:
         "Find the sentences of your text that lie nearest to a query, before and after training.",
         elem_classes="lead",
     )
-    own = own_text.build(shell, "search-in", label="Search in", in_url=True)
+    own = own_text.build(shell, "search-in", label="Search in", in_url="in")
     with gr.Tabs(elem_id="search-parts") as parts:
         with gr.Tab("Query", id="query"):
             with gr.Row(elem_classes="near-ask"):
@@ -104,6 +104,9 @@ def build(shell: Shell) -> None:
         if "label" not in asked:
             return text, gr.skip(), gr.skip()
         labels = label_choices(shell.workspace, name, key, chosen=str(asked["label"]))
+        there = [text for _, text in labels_of(shell.workspace, name, key)]
+        if asked["label"] and asked["label"] not in there:
+            gr.Warning("The label that the link asks for is not in this text; all labels are searched.")
         others = other_encoders(shell.workspace, name)
         other = str(asked["also"])
         known = other in [value for _, value in others] or not shell.read_only
@@ -184,18 +187,23 @@ def _was_asked(browser: str, of: tuple[str, str]) -> bool:
     return _ASKED.get(browser, (0, None))[1] == of
 
 
-def label_choices(workspace: Path, name: str, key: str = RUNS_OWN, *, chosen: str = "") -> gr.Dropdown:
-    """The labels of the text, to search among the sentences of one; hidden when there are none.
-
-    `chosen` is taken if there is such a label.
-    """
+def labels_of(workspace: Path, name: str, key: str = RUNS_OWN) -> list[tuple[str, str]]:
+    """(words, label) of a text's labels, the most frequent first; [] when it has none."""
     try:
         table = looked_at(workspace, find_run(workspace, name), key).table() if name else None
         labels = table["label"].value_counts().to_pylist() if table else []
     except (ValueError, OSError):
         labels = []
     counts = sorted((-one["counts"], one["values"]) for one in labels if one["values"])
-    choices = [(f"{text} ({-count:,})", text) for count, text in counts[:MOST_LABELS]]
+    return [(f"{text} ({-count:,})", text) for count, text in counts[:MOST_LABELS]]
+
+
+def label_choices(workspace: Path, name: str, key: str = RUNS_OWN, *, chosen: str = "") -> gr.Dropdown:
+    """The labels of the text, to search among the sentences of one; hidden when there are none.
+
+    `chosen` is taken if there is such a label.
+    """
+    choices = labels_of(workspace, name, key)
     value = chosen if chosen in [text for _, text in choices] else ""
     return gr.Dropdown(choices=[ALL_LABELS, *choices], value=value, visible=bool(choices))
 
