@@ -13,7 +13,7 @@ from tests.conftest import make_sentences
 from tsdae_core import train
 from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
-from tsdae_core.verdict import FEWEST, judge, same_label_shares, verdict_of
+from tsdae_core.verdict import FEWEST, is_base_still, judge, same_label_shares, verdict_of
 
 
 def test_shares_agree_with_an_independent_nearest_neighbour_search() -> None:
@@ -97,3 +97,15 @@ def test_a_run_on_labelled_text_ends_with_a_verdict_by_its_labels(
 def test_a_run_on_text_without_labels_cannot_tell(tmp_path: Path, tiny_model_folder: Path) -> None:
     verdict = verdict_of(trained(tmp_path, tiny_model_folder, [""] * 600))
     assert verdict is not None and verdict.word == "cannot tell"
+
+
+def test_a_run_that_ended_while_only_the_decoder_learnt_is_its_base_still(
+    tmp_path: Path, tiny_model_folder: Path
+) -> None:
+    table = pa.table({"sentence": make_sentences(60), "line": list(range(60)), "label": [""] * 60})
+    config = TrainConfig(base_model=str(tiny_model_folder), decoder_warmup_steps=20, max_steps=40)
+    run = create_run(tmp_path, config, table, name="early")
+    assert not is_base_still(run), "there is nothing yet"
+    for step, still in ((20, True), (21, False)):
+        run.checkpoint(step).path.mkdir(parents=True)
+        assert is_base_still(run) is still
