@@ -61,6 +61,7 @@ LEVELS = [
         "model",
         "self_test",
         "model_card",
+        "centring",
         "storage",
         "generation",
         "pieces",

@@ -17,7 +17,7 @@ import torch
 from tests.conftest import make_sentences
 from tsdae_core import inside, launch, maps
 from tsdae_core.config import TrainConfig
-from tsdae_core.map_layout import placed
+from tsdae_core.map_layout import placed, trust_of
 from tsdae_core.map_sheet import sheet_of
 from tsdae_core.map_systems import film_systems
 from tsdae_core.rebuild import rebuild
@@ -126,3 +126,13 @@ def test_a_map_is_drawn_while_the_run_goes_on_and_answers_questions(training: Ru
 
 def layer(run: Run, key: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(ask(run, "layer", key, "loss", 1)["values"]), np.float32)
+
+
+def test_trustworthiness_is_one_for_a_map_that_keeps_all_neighbours_and_low_for_one_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    angles = np.sort(rng.uniform(0, 1.5, 2500)).astype(np.float32)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert trust_of(vectors, np.stack([angles, 0 * angles], axis=1)) == pytest.approx(1, abs=1e-3)
+    assert 0.4 < trust_of(vectors, rng.uniform(size=(2500, 2))) < 0.6
+    assert 0 <= trust_of(vectors[:3], vectors[:3]) <= 1
+    assert trust_of(vectors[:2], vectors[:2]) == 1.0

@@ -209,6 +209,7 @@ def test_a_killed_map_can_be_drawn_again_and_is_then_kept(run: Run) -> None:
     said = ask(run, "state")
     assert (said["map"], said["stale"], said["points"], said["sentences"]) == (job.name, False, 120, 120)
     assert [one["kind"] for one in said["layouts"]] == ["umap", "umap"]
+    assert all(0.5 < one["trustworthy"] <= 1 for one in said["layouts"])
 
     columns = ask(run, "columns", job.name)
     assert columns["counts"] == [40, 40, 40]

@@ -277,24 +277,16 @@ class TrainConfig(BaseModel):
         max=1.0,
     )
     anchor: float = setting(
-        0.0,
-        "Anchor",
-        "Weight of keeping each undamaged sentence's vector near the base model's (1 - cosine). 0 in the paper.",
-        group="Beyond the paper",
-        min=0.0,
-        max=100.0,
-    )
+        0.0, "Anchor", "Weight of keeping each undamaged sentence's vector near the base model's (1 - cosine). 0 in the paper.",
+        group="Beyond the paper", min=0.0, max=100.0,
+    )  # fmt: skip
 
     centring: float = setting(
-        0.0,
-        "Centring",
+        0.0, "Centring",
         "Share of your text's mean vector that the finished encoder takes off every vector: what all its sentences have in common "
         "tells none from another. 0 in the paper.",
-        group="Beyond the paper",
-        min=0.0,
-        max=1.0,
-        step=0.05,
-    )
+        group="Beyond the paper", min=0.0, max=1.0, step=0.05,
+    )  # fmt: skip
 
     @model_validator(mode="before")
     @classmethod

@@ -163,6 +163,26 @@ def faithfulness(xy: np.ndarray, points: np.ndarray, *, k: int = 15) -> np.ndarr
     return np.array([len(set(true) & set(shown)) / k for true, shown in both], dtype=np.float32)
 
 
+def trust_of(vectors: np.ndarray, xy: np.ndarray, *, k: int = 15, most: int = 2000, seed: int = 0) -> float:
+    """Trustworthiness (Venna and Kaski 2001) of the map: 1 when no sentence is shown near another that it is far from.
+
+    Args:
+        vectors: (N, H), compared by cosine.
+        xy: (N, D).
+        k: neighbours on the map that are looked at; fewer than half of the points.
+        most: points that it is measured on, drawn by chance: the ranks of all pairs are needed.
+    """
+    from sklearn.manifold import trustworthiness  # noqa: PLC0415
+
+    rows = np.arange(len(xy))
+    if len(xy) > most:
+        rows = np.random.default_rng(seed).choice(len(xy), most, replace=False)
+    k = min(k, (len(rows) - 1) // 2)
+    if k < 1:
+        return 1.0
+    return float(trustworthiness(np.asarray(vectors[rows]), xy[rows], n_neighbors=k, metric="cosine"))
+
+
 def neighbour_change(before: np.ndarray, after: np.ndarray, *, k: int = 10) -> np.ndarray:
     """(N,) how much each point's k nearest changed: 0 when they are the same, 1 when none stayed (1 - Jaccard).
 

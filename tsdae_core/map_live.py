@@ -124,7 +124,8 @@ def add(job: Job, system: str, drawn: list[str], *, rows: np.ndarray, workspace:
     for part, array in (("points", points.astype(np.int32)), ("scores", scores.astype(np.float32))):
         maps.save_array(maps.graph_path(job, part, place), array)
     change = neighbour_change(points if first is None else first[0], points)
-    finish(job, place, drawn, rows=rows, xy=xy, points=points, scores=scores, change=change)
+    near = {"points": points, "scores": scores, "vectors": vectors, "change": change}
+    finish(job, place, drawn, rows=rows, xy=xy, **near)
     maps.describe(job, run, [*systems, system], workspace, options=options)  # last: now it is there for all
 
 

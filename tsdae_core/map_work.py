@@ -16,7 +16,7 @@ import numpy as np
 from tsdae_core import explore, maps
 from tsdae_core.jobs import Job, work
 from tsdae_core.map_clusters import clusters, named
-from tsdae_core.map_layout import Told, faithfulness, neighbour_change, pca, project, turned
+from tsdae_core.map_layout import Told, faithfulness, neighbour_change, pca, project, trust_of, turned
 from tsdae_core.map_systems import encoder_words
 from tsdae_core.vectors import graph, graph_files
 
@@ -59,7 +59,8 @@ def compute(job: Job) -> None:
         tell = _teller(job, f"UMAP of {encoder_words(system, run.name)}, epoch")
         xy = project(vectors[place], points, scores, options=options, init=xy, on_epoch=tell)
         job.write_status(phase=f"Naming the groups of {encoder_words(system, run.name)}", step=0, total=0)
-        finish(job, place, drawn, rows=rows, xy=xy, points=points, scores=scores)
+        near = {"points": points, "scores": scores, "vectors": vectors[place]}
+        finish(job, place, drawn, rows=rows, xy=xy, **near)
     job.write_status(state="finished", phase="Map drawn", step=0, total=0)
 
 
@@ -72,6 +73,7 @@ def finish(
     xy: np.ndarray,
     points: np.ndarray,
     scores: np.ndarray,
+    vectors: np.ndarray,
     **more: np.ndarray,
 ) -> None:
     """Write the map by the encoder at `place` with all that is said of it: trust, groups and their names.
@@ -81,11 +83,13 @@ def finish(
         rows: (N,) which of the corpus they are.
         xy: (N, D).
         points, scores: (N, k), `neighbour_graph`'s.
+        vectors: (N, H).
         more: further columns (N,).
     """
     trust, groups = faithfulness(xy, points), clusters(xy)
     facts = {
         f"faithful-{place}": float(trust.mean()),
+        f"trustworthy-{place}": trust_of(vectors, xy),
         f"collapsed-{place}": bool(scores.min() > COLLAPSED),
         f"names-{place}": named(drawn, xy, groups),
     }

@@ -194,7 +194,7 @@ def kind_of(job: Job, place: int = 0) -> str:
 
 
 def facts_of(job: Job) -> dict[str, Any]:
-    """Beside the points: `total` sentences, `points` drawn; per finished encoder `faithful-`, `collapsed-`, `names-PLACE`."""
+    """Beside the points: `total` sentences, `points` drawn; per finished encoder `faithful-`, `trustworthy-`, `collapsed-`, `names-PLACE`."""
     return read_json(job.path / "facts.json")
 
 

@@ -268,7 +268,11 @@ function describe() {
   else if (shown.of.kind !== "umap") trust.textContent = "A first picture: the two main directions of the vectors (PCA). UMAP follows.";
   else if (one?.collapsed) trust.textContent = "By this encoder all sentences have the same vector: the picture means nothing, the encoder has collapsed.";
   else trust.textContent = `About ${Math.round(10 * (one?.faithful || 0))} of the 10 nearest points here are true neighbours: use the list, not the distances.`;
-  if (shown.z) trust.textContent += " Drag to turn. A lasso selects in 2-D only; here a group is selected by hiding the others and pressing Select what is shown.";
+  if (shown.of.kind === "umap" && one?.trustworthy && !one.collapsed) {
+    trust.append(" ", make("span", "map-trustworthy", `Trustworthiness ${one.trustworthy.toFixed(2)}`));
+    trust.lastChild.title = "1: no sentence is shown near another that it is far from. Venna and Kaski's measure, 15 neighbours, on up to 2,000 points.";
+  }
+  if (shown.z) trust.append(" Drag to turn. A lasso selects in 2-D only; here a group is selected by hiding the others and pressing Select what is shown.");
   for (const one of saving.options) one.disabled = !!shown.z && !["", "csv"].includes(one.value);
 }
 

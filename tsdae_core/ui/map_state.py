@@ -135,6 +135,7 @@ def state_of(workspace: Path, run: Run, choice: Choice) -> dict[str, Any]:
         | {
             "kind": maps.kind_of(shown, place),
             "faithful": facts.get(f"faithful-{place}"),
+            "trustworthy": facts.get(f"trustworthy-{place}"),
             "collapsed": facts.get(f"collapsed-{place}"),
         }
         for place, system in enumerate(maps.systems_of(shown))
