@@ -67,6 +67,7 @@ def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_mod
         assert len(known["hits"]) == 5
         assert known["shown"]["source"].startswith("The meeting")
         assert len(known["changed_most"]) == len(known["table"]) == 5
+        assert "my notes" in known["page"]
 
 
 def test_the_table_of_tasks_has_every_kind_and_no_other() -> None:

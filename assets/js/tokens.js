@@ -7,19 +7,28 @@
 const frame = make("section", "watch-one");
 element.replaceChildren(frame);
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
 /* The original: each word is a button, whatever number of tokens it has. */
 function words(tokens) {
   const line = make("p", "tok-line tok-words");
   line.dir = "auto";
   let button = null;
+  let run = null; // words of one direction: buttons are boxes, which would stand in the line's direction
   tokens.forEach((one, place) => {
     if (!button || tokens[place - 1].w !== one.w) {
-      if (place && !one.g) line.append(" ");
+      const way = RIGHT_TO_LEFT.test(one.t) ? "rtl" : /\p{L}/u.test(one.t) ? "ltr" : run?.dir || "ltr";
+      if (place && !one.g) (run?.dir === way ? run : line).append(" ");
+      if (run?.dir !== way) {
+        run = make("span", "tok-run");
+        run.dir = way;
+        line.append(run);
+      }
       button = make("button", `tok-word tok-${one.s}`);
       button.type = "button";
       button.dataset.word = one.w ?? place;
       button.setAttribute("aria-pressed", String(one.s === "deleted"));
-      line.append(button);
+      run.append(button);
     }
     button.append(one.t);
   });

@@ -90,6 +90,17 @@ def test_words_that_are_pressed_before_the_answer_comes_are_all_left_out(
     assert len(shown.split()) == 10 - len(after)
 
 
+def test_words_of_a_script_from_right_to_left_stand_in_its_order(
+    open_page: Callable[..., Any], address: str
+) -> None:
+    page = rebuilt(open_page, address, "the cat \u05d0\u05d1 \u05d2\u05d3 sees")
+    left = page.locator("#rebuild-view .tok-words button").evaluate_all(
+        "all => all.map(one => [one.textContent, one.getBoundingClientRect().left])"
+    )
+    places = dict(left)
+    assert places["the"] < places["cat"] < places["\u05d2\u05d3"] < places["\u05d0\u05d1"] < places["sees"]
+
+
 def test_the_decoder_writes_by_chance_and_the_seed_decides(
     open_page: Callable[..., Any], address: str
 ) -> None:
