@@ -18,7 +18,7 @@ from tsdae_core.runs import Job, Run, create_run, write_json
 from tsdae_core.storage import from_base, save
 from tsdae_core.ui.map_feeds import feeds
 
-WAIT = 120.0
+WAIT = 300.0
 HOSTILE = "<img src=x onerror=window.hit=1> ${document.title.length} `code`"
 
 

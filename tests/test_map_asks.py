@@ -25,7 +25,7 @@ from tsdae_core.runs import ACTIVE, Job, Run, create_run
 from tsdae_core.storage import from_base
 from tsdae_core.ui.map_feeds import feeds
 
-WAIT = 120.0
+WAIT = 300.0
 
 
 def test_a_sentence_is_placed_at_the_weighted_mean_of_its_neighbours() -> None:

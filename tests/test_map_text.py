@@ -16,7 +16,7 @@ from tsdae_core.runs import ACTIVE, Job, Run
 from tsdae_core.ui.drafts import Draft, find_draft, save_draft
 from tsdae_core.ui.map_state import Choice, film_of, find_map, job_of, state_of, systems_of_run
 
-WAIT = 120.0
+WAIT = 300.0
 
 
 @pytest.fixture(scope="module")
