@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
@@ -52,13 +51,12 @@ def test_the_mean_is_that_of_the_vectors_and_the_exported_encoder_is_less_by_it(
     )
 
 
-def test_a_long_text_is_sampled_evenly(tiny_model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_sampled_evenly(tiny_model_folder: Path) -> None:
     texts = [make_sentences(1)[0]] * 30 + [make_sentences(2)[1]] * 30
     model = from_base(str(tiny_model_folder), pooling="cls", max_length=32).eval()
     cache = build_cache(texts, model.tokenizer, max_length=32)
     whole = centring.mean_vector(model, cache)
-    monkeypatch.setattr(centring, "MOST", 10)
-    assert torch.allclose(centring.mean_vector(model, cache), whole, atol=1e-5)
+    assert torch.allclose(centring.mean_vector(model, cache, most=10), whole, atol=1e-5)
 
 
 def trained(folder: Path, model: Path, **changes: object) -> Run:

@@ -22,16 +22,23 @@ from tsdae_core.flow import Layer
 from tsdae_core.model import TSDAE
 from tsdae_core.token_cache import TokenCache
 
-MOST = 1024
-"""Sentences that the mean is taken over, evenly spread: its error is then a thirtieth of a vector's spread."""
+MOST = 256
+"""Sentences that the mean is taken over, evenly spread: its error is then a sixteenth of a vector's spread. Each checkpoint has its
+own mean, so it must cost little."""
 
 ROWS = 64
 
 
 @torch.no_grad()
-def mean_vector(model: TSDAE, cache: TokenCache) -> Tensor:
-    """(H,) float32 mean of the vectors of undamaged sentences, without dropout; the mode of the model stays as it was."""
-    rows = np.unique(np.linspace(0, len(cache) - 1, min(MOST, len(cache))).round().astype(int))
+def mean_vector(model: TSDAE, cache: TokenCache, *, most: int = MOST) -> Tensor:
+    """(H,) float32 mean of the vectors of undamaged sentences, without dropout; the mode of the model stays as it was.
+
+    Args:
+        model: whose vectors.
+        cache: the sentences' tokens.
+        most: sentences that the mean is taken over, evenly spread.
+    """
+    rows = np.unique(np.linspace(0, len(cache) - 1, min(most, len(cache))).round().astype(int))
     rows = rows[np.argsort(cache.lengths()[rows], kind="stable")]
     training = model.training
     model.eval()

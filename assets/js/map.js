@@ -241,6 +241,7 @@ async function layoutOf(one, name, mine) {
   const ready = { kind: got.kind, names: await withoutIgnored(one.key, place, got.names), place };
   if (mine !== turn) return kept;
   for (const column of ["x", "y", "z", "trust", "cluster", "change"]) if (got[column]) ready[column] = unpack(got[column], Float32Array);
+  ready.span = { x: reach(ready.x), y: reach(ready.y) };
   one.layouts[name] = ready;
   return ready;
 }

@@ -1,4 +1,4 @@
-/* The map in motion: while it is dragged, zoomed by the wheel or turns into another, its points are painted by hand on a canvas above
+/* The map in motion: while it is dragged or turns into another, its points are painted by hand on a canvas above
    Plotly's, which redraws tens of thousands of points too slowly where there is no graphics card. Plotly draws once, when it is over.
    Part of map.js. */
 

@@ -19,6 +19,7 @@ function show(layout, fromWhereTheyAre) {
 function traces() {
   if (shown.z) return spaceTraces();
   const points = groups.map((one) => ({
+    selectedpoints: selection ? one.rows.flatMap((row, at) => (selection.has(row) ? [at] : [])) : undefined,
     type: "scattergl", mode: "markers", hoverinfo: "none", showlegend: false, name: plain(one.name), customdata: one.rows,
     visible: !hidden.has(one.name), x: take(shown.x, one.rows), y: take(shown.y, one.rows), marker: marker(one),
     selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 0.12 } },
@@ -83,13 +84,15 @@ function links() {
 /* What the frame spans: all points of the layouts that were seen, so that these stand in one frame. */
 function extent() {
   const [x, y] = ["x", "y"].map((axis) => {
-    let low = Infinity, high = -Infinity;
-    for (const one of Object.values(map.layouts)) for (const value of one[axis]) (low = Math.min(low, value)), (high = Math.max(high, value));
+    const spans = Object.values(map.layouts).map((one) => one.span[axis]);
+    const low = Math.min(...spans.map((one) => one[0])), high = Math.max(...spans.map((one) => one[1]));
     const rim = 0.04 * (high - low) + 0.01;
     return [low - rim, high + rim];
   });
   return { x, y };
 } // prettier-ignore
+
+const reach = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
 /* How high a unit is drawn against its width: the axes mean nothing, so the frame is filled, within reason. */
 function stretch() {
@@ -188,10 +191,6 @@ async function draw() {
   const done = Plotly.react(plot, traces(), settings, config);
   drawing = false;
   await done;
-  if (selection && !shown?.z) {
-    const places = groups.map((one) => one.rows.flatMap((row, at) => (selection.has(row) ? [at] : [])));
-    await Plotly.restyle(plot, { selectedpoints: places }, places.map((_, at) => at + 1)); // given to react, it would be lost
-  }
   if (!shown?.z && shown?.of.kind !== "axes") fit(settings.uirevision);
   frame.dataset.kind = shown?.of.kind || "";
   frame.dataset.which = which;

@@ -120,7 +120,7 @@ function draw() {
   const value = props.value || {};
   const columns = value.columns || [];
   if (!columns.length && !value.waiting) {
-    const coming = linked && address().get("run") && !value.error; // the run or the text is not known yet
+    const coming = linked && !value.error && (value.run || address().get("run")); // the run or the text may not be known yet
     if (coming && value.run && (value.in || "") === (address().get("in") || "")) {
       trigger("pick", { sentence: linked, label: address().get("label") || "", also: address().get("also") || "" });
       linked = "";

@@ -40,15 +40,20 @@ function words(tokens) {
   return line;
 }
 
+const away = (one) => one.classList.contains("tok-deleted");
+
+function turn(one) {
+  for (const name of ["tok-deleted", "tok-kept"]) one.classList.toggle(name);
+  one.setAttribute("aria-pressed", String(away(one)));
+}
+
 function toggle(button, line) {
   const all = [...line.querySelectorAll("button")];
-  const away = (one) => one.classList.contains("tok-deleted");
   if (!away(button) && all.filter((one) => !away(one)).length === 1) {
     say("At least one word must stay: the encoder needs something to read.");
     return;
   }
-  for (const name of ["tok-deleted", "tok-kept"]) button.classList.toggle(name);
-  button.setAttribute("aria-pressed", String(away(button)));
+  turn(button);
   frame.classList.add("watch-busy");
   asked = button.dataset.word;
   wanted = all.filter(away).map((one) => Number(one.dataset.word));
@@ -90,12 +95,8 @@ let source = ""; // the sentence shown
 /* Words that were pressed while an answer was on its way stay as they were pressed; theirs comes next. */
 function keepPressed() {
   const all = [...frame.querySelectorAll(".tok-words button")];
-  const is = (one) => one.classList.contains("tok-deleted"), should = (one) => wanted.includes(Number(one.dataset.word));
-  const wrong = all.filter((one) => is(one) !== should(one));
-  for (const one of wrong) {
-    for (const name of ["tok-deleted", "tok-kept"]) one.classList.toggle(name);
-    one.setAttribute("aria-pressed", String(is(one)));
-  }
+  const wrong = all.filter((one) => away(one) !== wanted.includes(Number(one.dataset.word)));
+  wrong.forEach(turn);
   if (wrong.length) frame.classList.add("watch-busy");
   else wanted = null;
 }

@@ -35,7 +35,7 @@ from tsdae_core.runs import find_run, list_runs
 PRESET = "Tuned encoder"
 TRAINED = {
     f"{METHODS[key].name}": ["--objective", key] for key in ("tsdae", "mlm", "ct", "simcse", "bert_flow")
-} | {f"TSDAE, preset {PRESET}": ["--preset", PRESET, "--vocabulary", "corpus"]}
+} | {f"TSDAE, preset {PRESET}": ["--preset", PRESET]}
 """The rows that --train adds, with the options that make them."""
 
 OWN_TEXT = Path()

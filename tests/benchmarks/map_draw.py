@@ -27,6 +27,9 @@ from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
 
 GROUPS = 60
+LIMITS = {20_000: 2.0}
+"""Seconds until so many points are drawn on two cores."""
+
 WINDOW = {"width": 1400, "height": 1000}
 FRAMES = """() => {
   window.frames_seen = [];
@@ -114,8 +117,13 @@ def main() -> int:
                 page.set_default_timeout(120_000)
                 address = f"{app.url}?run=points-{count}"
                 taken = [drawn_in(page, address) for _ in range(arguments.rounds)]
+                middle, limit = statistics.median(taken), ""
+                if count in LIMITS:
+                    limit = (
+                        f"   limit {LIMITS[count]:.0f} s: {'kept' if middle <= LIMITS[count] else 'missed'}"
+                    )
                 print(
-                    f"{count:>8,} points   drawn {statistics.median(taken):.2f} s ({min(taken):.2f} to {max(taken):.2f})"
+                    f"{count:>8,} points   drawn {middle:.2f} s ({min(taken):.2f} to {max(taken):.2f}){limit}"
                 )
                 for words, act in (("dragged", drag), ("turning", turn)):
                     rate, pause = smoothness(page, act)

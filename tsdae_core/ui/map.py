@@ -170,8 +170,11 @@ def turn(shell: Shell, name: str, before: str, choice: Choice) -> str:
         launch.stop(live)
     if view == LIVE and run.state in ACTIVE:
         return "" if shell.read_only and maps.systems_of(live) else start(shell, name, choice)
-    if view == DEEP and not state_of(shell.workspace, run, choice)["map"]:
-        return start(shell, name, choice)
+    try:
+        if view == DEEP and not state_of(shell.workspace, run, choice)["map"]:
+            return start(shell, name, choice)
+    except ValueError as error:  # the text or the further encoder is gone
+        return str(error)
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +78,14 @@ def text_of(run: Run, job: Job) -> Looked:
 
 def table(run: Run, job: Job) -> pa.Table:
     """All sentences that a map is of: columns sentence, line, label. Raises `ValueError` when its text is gone."""
-    text = text_of(run, job)
-    if not text.path.is_file():
-        raise ValueError("the file that this map is of is not there any more; choose it again")
-    return text.table()
+    return _kept_table(job, text_of(run, job).edition)
+
+
+@lru_cache(maxsize=4)
+def _kept_table(job: Job, edition: tuple[Path, int]) -> pa.Table:
+    from tsdae_core import maps  # noqa: PLC0415
+
+    return maps.table_of(job)
 
 
 def _same(choice: Choice, text: Path | None, run: Run, job: Job) -> bool:

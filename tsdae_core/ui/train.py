@@ -221,18 +221,17 @@ def begin(
                 raise ValueError(finding.text)
     own = [line.strip()[:LONGEST_PROBE] for line in (probes or "").splitlines() if line.strip()]
     stem = stem_of(draft.title)
+    called = name if safe_name(name or "") else stem
     if recipe != ONE:
         return recipes.create(
             shell.workspace,
             recipe,
             config,
             table,
-            name=name if safe_name(name or "") else stem,
+            name=called,
             probes=own[:MOST_PROBES],
         )[0]
-    run = create_run(
-        shell.workspace, config, table, name=name if safe_name(name or "") else stem, probes=own[:MOST_PROBES]
-    )
+    run = create_run(shell.workspace, config, table, name=called, probes=own[:MOST_PROBES])
     if run_queue.in_the_way(shell.workspace, config.devices):
         run_queue.enqueue(shell.workspace, [run.name])
     else:
