@@ -8,7 +8,7 @@ sentences, score), cacm/ in BEIR layout, stackoverflow-titles/data.tsv (label, t
 BM25 and the bundled model's input embeddings, averaged. Trained runs are compared by naming them. --train trains TSDAE, MLM, CT,
 SimCSE and BERT-flow, each with its own settings from the paper, and TSDAE by our preset for such a base, from the same base and until
 each has seen the same number of sentences; on TEXT, or without it on the tasks' own unlabelled text (tweets, titles, abstracts). What
-the workspace holds already is not trained again.
+the workspace holds already is not trained again; what was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from tsdae_core.evaluate.render import FORMATS
 from tsdae_core.evaluate.run import evaluate, named
 from tsdae_core.evaluate.table import verdict
 from tsdae_core.evaluate.tasks import Task
-from tsdae_core.export import has_encoder
 from tsdae_core.methods import METHODS
 from tsdae_core.runs import find_run, list_runs
 
@@ -100,20 +99,23 @@ def trained(text: Path, workspace: Path, *, sentences: int, changes: list[str]) 
     Raises:
         ValueError: when a training fails.
     """
-    there = {run.name for run in list_runs(workspace) if has_encoder(run)}
+    there = {run.name: run.status()["state"] for run in list_runs(workspace)}
     for row, options in TRAINED.items():
-        if run_name(row) in there:
+        if there.get(run_name(row)) == "finished":
             continue
         objective = options[1] if options[0] == "--objective" else "tsdae"
         size = METHODS[objective].defaults.get("batch_size", TrainConfig().batch_size)
         if options[0] == "--preset":
             size = TrainConfig.from_preset(PRESET).batch_size
-        command = [sys.executable, "-m", "tsdae_core", "train", str(text), *options, "--name", run_name(row)]
-        command += ["--epochs", "0", "--max-steps", str(max(1, round(sentences / size)))]
-        command += ["--workspace", str(workspace)]
-        for change in changes:
-            key, _, value = change.partition("=")
-            command += [f"--{key.replace('_', '-')}", value]
+        command = [sys.executable, "-m", "tsdae_core", "train", "--workspace", str(workspace)]
+        if run_name(row) in there:
+            command += ["--resume", run_name(row)]
+        else:
+            command += [str(text), *options, "--name", run_name(row)]
+            command += ["--epochs", "0", "--max-steps", str(max(1, round(sentences / size)))]
+            for change in changes:
+                key, _, value = change.partition("=")
+                command += [f"--{key.replace('_', '-')}", value]
         if subprocess.run(command, check=False).returncode:
             raise ValueError(f"training {row} failed; see above")
     return [f"{row}={run_name(row)}" for row in TRAINED]
