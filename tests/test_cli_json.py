@@ -51,9 +51,19 @@ def test_every_verb_says_in_its_help_that_it_has_json() -> None:
     [verbs] = [one for one in build_parser()._actions if isinstance(one, argparse._SubParsersAction)]
     without = {name for name, parser in verbs.choices.items() if "--json" not in parser.format_help()}
     assert without <= {"sweep"}
-    assert {"changed", "hubs", "between", "reconstruct", "train", "embed", "map", "export"} <= set(
-        verbs.choices
-    )
+    known = {
+        "changed",
+        "hubs",
+        "between",
+        "reconstruct",
+        "inside",
+        "through",
+        "train",
+        "embed",
+        "map",
+        "export",
+    }
+    assert known <= set(verbs.choices)
 
 
 def test_training_tells_what_became_of_it(tmp_path: Path, tiny_model_folder: Path, capsys: Any) -> None:
@@ -113,6 +123,63 @@ def test_the_table_of_many_is_over_a_file_or_the_held_out_and_the_worst_comes_fi
     assert 0 < held_out["of"] < 60
 
 
+SENTENCE = "The cat sees a small house."
+"""Seven words, the full stop one of them."""
+
+
+def states(tokens: list[dict[str, Any]]) -> str:
+    return " ".join(token["t"] if token["s"] == "kept" else "-" for token in tokens)
+
+
+def test_words_are_left_out_by_their_number_and_the_first_is_one(ask: Any) -> None:
+    [row] = ask("reconstruct", "told", "--sentence", SENTENCE, "--delete", "2,5")
+    assert states(row["original"]) == "The - sees a - house ."
+    assert (
+        states(ask("inside", "told", SENTENCE, "--delete", "1,7")["tokens"]) == "- cat sees a small house -"
+    )
+    rows = ask("through", "told", SENTENCE, "--delete", "6")
+    assert {states(row["original"]) for row in rows} == {"The cat sees a small - ."}
+
+
+def test_a_checkpoint_rebuilds_as_it_did_on_the_way(ask: Any) -> None:
+    rows = ask("through", "told", SENTENCE)
+    assert [row["step"] for row in rows] == [6, 12]
+    for row in rows:
+        [shown] = ask("reconstruct", f"told@{row.pop('step')}", "--sentence", SENTENCE)
+        assert shown == row
+    early, late = (ask("inside", f"told@{step}", SENTENCE, "--other", "the dog") for step in STEPS)
+    assert early["bits"] != late["bits"]
+
+
+def test_a_warm_draw_differs_and_the_seed_decides_it(ask: Any) -> None:
+    def written(*words: object) -> str:
+        [row] = ask("reconstruct", "told", "--sentence", SENTENCE, "--delete", 2, *words)
+        return str(row["text"])
+
+    drawn = [written("--temperature", 2, "--seed", seed) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert written() not in drawn
+    assert written("--beams", 3) == written("--num-beams", 3)
+
+
+def test_the_glass_box_sums_the_bits_of_every_token_and_the_end(ask: Any) -> None:
+    told = ask("inside", "told", SENTENCE, "--seed", 3)
+    for whose in ("own", "mean", "other"):
+        assert 0 < sum(token[whose] for token in told["tokens"]) < told["bits"][whose]
+    assert set(told["texts"]) == {"own", "mean", "other"}
+    assert told["other"] in make_sentences(60), "a held-out sentence"
+    assert ask("inside", "told", SENTENCE, "--other", SENTENCE)["other"] == SENTENCE
+
+
+def test_text_answers_are_short_lines(trained: tuple[Path, Path], capsys: Any) -> None:
+    for verb, begins in (("inside", "bits"), ("through", "damaged")):
+        capsys.readouterr()
+        assert main([verb, "told", SENTENCE, "--workspace", str(trained[0])]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith(begins)
+        assert max(map(len, lines)) < 120
+
+
 def test_files_that_are_written_are_told(ask: Any, trained: tuple[Path, Path], tmp_path: Path) -> None:
     told = ask("embed", "told", trained[1], tmp_path / "vectors.npy")
     assert (told["sentences"], told["size"]) == (60, 32)
@@ -135,10 +202,28 @@ def test_a_search_finds_the_labels_of_a_file_by_itself(ask: Any, trained: tuple[
         (["hubs", "bundled/none"], "no run"),
         (["between", "told", "a", "b", "--stops", "1"], "from 2 to 1,000"),
         (["between", "told", "a", " "], "a sentence is missing"),
+        (["reconstruct", "told@7"], "no checkpoint at step 7; it has 6, 12"),
+        (["reconstruct", "ghost@6"], "no run 'ghost'"),
+        (["reconstruct", "told", "--delete", "1"], "give it with --sentence"),
+        (["reconstruct", "told", "--sentence", "a b", "--delete", "3"], "no word 3; its words are 1 a, 2 b"),
+        (["reconstruct", "told", "--sentence", "a b", "--delete", "2,1"], "at least one word must stay"),
+        (["reconstruct", "told", "--sentence", "a", "--delete", "1", "--noise", "swap"], "give no --noise"),
+        (["reconstruct", "told", "--table", "--temperature", "1"], "writes greedily"),
+        (["reconstruct", "told", "--sentence", "a", "--temperature", "0"], "above 0 is needed"),
+        (["reconstruct", "told", "--sentence", "a", "--delete", "0"], "at least 1"),
+        (["reconstruct", "told", "--beams", "2", "--temperature", "1"], "not allowed with"),
+        (["inside", "told", " "], "no sentence to damage"),
+        (["inside", "told@9", "a"], "no checkpoint at step 9"),
+        (["through", "told@6", "a"], "no run 'told@6'"),
+        (["through", "told", "a", "--noise", "burn"], "no noise 'burn'"),
     ],
 )
 def test_wrong_input_is_one_sentence(
     trained: tuple[Path, Path], words: list[str], sentence: str, capsys: Any
 ) -> None:
-    assert main([*words, "--workspace", str(trained[0])]) == 2
+    try:
+        code = main([*words, "--workspace", str(trained[0])])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == 2
     assert sentence in capsys.readouterr().err

@@ -107,7 +107,7 @@ LEVELS = [
     ],
     ["evaluate"],
     ["ui"],
-    ["commands", "command_explore", "command_train", "command_queue"],
+    ["commands", "command_parts", "command_explore", "command_rebuild", "command_train", "command_queue"],
     ["__main__"],
 ]
 

@@ -66,6 +66,8 @@ def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_mod
         exec(block, known)
         assert len(known["hits"]) == 5
         assert known["shown"]["source"].startswith("The meeting")
+        assert set(known["bits"]) == {"own", "mean", "other"}
+        assert [row["step"] for row in known["steps"]] == [1, 2]
         assert len(known["changed_most"]) == len(known["table"]) == 5
         assert "my notes" in known["page"]
 

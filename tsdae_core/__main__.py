@@ -1,4 +1,4 @@
-"""The command line: `python -m tsdae_core train|sweep|queue|runs|reconstruct|between|embed|search|changed|hubs|map|evaluate|export ...`.
+"""The command line: `python -m tsdae_core train|sweep|queue|runs|embed|reconstruct|inside|through|between|search|changed|hubs|map|evaluate|export ...`.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong input (one sentence on standard error, no traceback).
 """
@@ -14,7 +14,9 @@ from typing import Any
 
 from tsdae_core import commands
 from tsdae_core.command_explore import add_explore
+from tsdae_core.command_parts import count, json_option, workspace_option
 from tsdae_core.command_queue import add_sweep
+from tsdae_core.command_rebuild import add_rebuild
 from tsdae_core.command_train import train as train_verb
 from tsdae_core.config import PRESETS, settings
 from tsdae_core.evaluate.cli import add_evaluate
@@ -73,13 +75,13 @@ def build_parser() -> argparse.ArgumentParser:
             metavar="VALUE",
             help=f"{one.help} [{one.default}]".replace("%", "%%"),
         )
-    _json(train, "what became of the run")
-    _workspace(train)
+    json_option(train, "what became of the run")
+    workspace_option(train)
     train.set_defaults(act=train_verb)
 
     runs = verbs.add_parser("runs", help="list the runs")
-    _json(runs, "a list of runs")
-    _workspace(runs)
+    json_option(runs, "a list of runs")
+    workspace_option(runs)
     runs.set_defaults(act=commands.runs)
 
     embed = verbs.add_parser("embed", help="sentences to vectors")
@@ -88,39 +90,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     embed.add_argument("input", type=Path, help="a text file")
     embed.add_argument("output", type=Path, help=".npy or .parquet")
-    _json(embed, "how many vectors of which size, and where")
-    _workspace(embed)
+    json_option(embed, "how many vectors of which size, and where")
+    workspace_option(embed)
     embed.set_defaults(act=commands.embed)
 
-    rebuild = verbs.add_parser("reconstruct", help="damage sentences and rebuild them from their vectors")
-    rebuild.add_argument("run")
-    what = rebuild.add_mutually_exclusive_group()
-    what.add_argument("--sentence", help="one sentence")
-    what.add_argument("--input", type=Path, help="a text file; without it the run's held-out sentences")
-    rebuild.add_argument(
-        "--table",
-        action="store_true",
-        help="one row per sentence, the worst first: exact, recovered, chrF, loss, noise stability, and their means",
-    )
-    rebuild.add_argument(
-        "--count", type=_count, default=200, help="sentences of the table, drawn by chance [200]"
-    )
-    rebuild.add_argument("--noise", default="delete")
-    rebuild.add_argument("--noise-ratio", type=float, default=0.6)
-    rebuild.add_argument("--num-beams", type=_count, default=1)
-    rebuild.add_argument("--seed", type=int, default=0)
-    _json(rebuild, "every token with its state; with --table the means and the rows")
-    _workspace(rebuild)
-    rebuild.set_defaults(act=commands.reconstruct)
+    for parser_of in add_rebuild(verbs):
+        workspace_option(parser_of)
 
     search = verbs.add_parser("search", help="nearest sentences to a query")
     search.add_argument("system", help="as for embed, or bm25")
     search.add_argument("corpus", type=Path)
     search.add_argument("query")
-    search.add_argument("-k", type=_count, default=10, help="how many sentences [10]")
+    search.add_argument("-k", type=count, default=10, help="how many sentences [10]")
     search.add_argument("--label", default="", help="only among the sentences of this label")
-    _json(search, "a list of hits: rank, row, score, sentence, label")
-    _workspace(search)
+    json_option(search, "a list of hits: rank, row, score, sentence, label")
+    workspace_option(search)
     search.set_defaults(act=commands.search)
 
     drawn = verbs.add_parser("map", help="draw a text file, or a run's own text, as a map")
@@ -128,40 +112,23 @@ def build_parser() -> argparse.ArgumentParser:
     drawn.add_argument("corpus", nargs="?", type=Path, help="a text file; a run's own text if left out")
     drawn.add_argument("output", type=Path, help=".html (works offline), .csv, .png or .svg")
     drawn.add_argument("--seed", type=int, default=42, help="the same seed draws the same map [42]")
-    _json(drawn, "where the map is and what it shows")
-    _workspace(drawn)
+    json_option(drawn, "where the map is and what it shows")
+    workspace_option(drawn)
     drawn.set_defaults(act=commands.map)
 
     for parser_of in add_explore(verbs):
-        _workspace(parser_of)
-    _workspace(add_evaluate(verbs))
+        workspace_option(parser_of)
+    workspace_option(add_evaluate(verbs))
     for parser_of in add_sweep(verbs):
-        _workspace(parser_of)
+        workspace_option(parser_of)
 
     export = verbs.add_parser("export", help="copy a run's encoder as a sentence-transformers folder")
     export.add_argument("run", help="a run, or RUN@STEP for one of its checkpoints")
     export.add_argument("output", type=Path)
-    _json(export, "where the encoder is")
-    _workspace(export)
+    json_option(export, "where the encoder is")
+    workspace_option(export)
     export.set_defaults(act=commands.export)
     return parser
-
-
-def _count(text: str) -> int:
-    """A whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed; got {text}")
-    return int(text)
-
-
-def _json(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
-
-
-def _workspace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workspace", type=Path, default=Path("workspace"), help="folder of all runs [workspace]"
-    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
 
 from tsdae_core.files import wants_folder
 from tsdae_core.jobs import WORDS
-from tsdae_core.runs import Run, find_run, list_runs
+from tsdae_core.runs import list_runs, run_at
 
 
 def runs(args: argparse.Namespace) -> int:
@@ -56,91 +55,6 @@ def embed(args: argparse.Namespace) -> int:
     return 0
 
 
-def reconstruct(args: argparse.Namespace) -> int:
-    from tsdae_core.corpus import read_corpus
-    from tsdae_core.rebuild import load_model, rebuild
-
-    run = find_run(args.workspace, args.run)
-    if args.sentence is not None:
-        texts = [args.sentence]
-    elif args.input:
-        texts = read_corpus(args.input).table["sentence"].to_pylist()
-    else:
-        texts = _held_out(run)
-    model = load_model(run)
-    if args.table:
-        return _table(args, model, texts)
-    rows = []
-    for first in range(0, len(texts), 32):
-        part = texts[first : first + 32]
-        rows += rebuild(
-            model,
-            part,
-            noise=args.noise,
-            ratio=args.noise_ratio,
-            seed=args.seed + first,
-            num_beams=args.num_beams,
-        )
-    if args.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for row in rows:
-        print(f"original  {row['source']}\ndamaged   {_plain(row['damaged'])}\nrebuilt   {row['text']}")
-        share = (
-            ""
-            if row["recovered"] is None
-            else f"{100 * row['recovered']:.0f} % of the deleted tokens recovered, "
-        )
-        print(f"          {share}{row['loss']:.2f} nats per token\n")
-    return 0
-
-
-def _held_out(run: Run) -> list[str]:
-    """The sentences that the run did not train on, or all of its text when none are held out."""
-    import pyarrow as pa
-
-    from tsdae_core.plan import held_out_rows
-
-    column = run.corpus()["sentence"]
-    rows = held_out_rows(len(column), run.config())
-    return [str(text) for text in (column.take(pa.array(rows)) if rows else column).to_pylist()]
-
-
-def _table(args: argparse.Namespace, model: Any, texts: list[str]) -> int:
-    """Many sentences as the page's table has them, the worst first."""
-    from tqdm import tqdm
-
-    from tsdae_core import inside
-
-    picked = [texts[row] for row in inside.drawn(len(texts), args.count)]
-    with tqdm(total=len(picked), disable=not sys.stderr.isatty(), unit="sentence") as bar:
-        rows = inside.many(
-            model,
-            picked,
-            noise=args.noise,
-            ratio=args.noise_ratio,
-            seed=args.seed,
-            told=lambda done, total: bar.update(done - bar.n),
-        )
-    means = inside.summary(rows)
-    if args.json:
-        print(json.dumps({"means": means, "of": len(texts), "rows": rows}, ensure_ascii=False, indent=2))
-        return 0
-    told = ", ".join(f"{name} {value:.3f}" for name, value in means.items())
-    print(f"{len(rows):,} of {len(texts):,} sentences; means: {told}")
-    for row in rows:
-        print(
-            f"{row['chrf']:.2f}  {row['loss']:6.2f}  {row['stability']:.2f}  {row['source']}  ->  {row['text']}"
-        )
-    return 0
-
-
-def _plain(tokens: list[dict[str, Any]]) -> str:
-    return "".join(
-        ("" if token["g"] or not place else " ") + token["t"] for place, token in enumerate(tokens)
-    )
-
-
 def search(args: argparse.Namespace) -> int:
     from tsdae_core import explore
     from tsdae_core.corpus import read_labelled
@@ -170,10 +84,8 @@ def map(args: argparse.Namespace) -> int:
 def export(args: argparse.Namespace) -> int:
     from tsdae_core.export import copy_encoder
 
-    name, _, step = args.run.rpartition("@")
-    chosen = int(step) if name and step.isdecimal() else None
-    run = find_run(args.workspace, args.run if chosen is None else name)
-    copy_encoder(run, args.output, step=chosen)
+    run, step = run_at(args.workspace, args.run)
+    copy_encoder(run, args.output, step=step)
     if args.json:
         print(json.dumps({"name": run.name, "output": str(args.output)}, indent=2))
     print(f"{args.output}: load it with SentenceTransformer({str(args.output)!r})", file=sys.stderr)

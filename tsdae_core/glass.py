@@ -6,6 +6,7 @@ Legend: B sentences, T tokens, N scored tokens, H hidden size, V vocabulary.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from tsdae_core.pieces import pieces_of
 from tsdae_core.token_cache import build_cache
 
 LIKELIEST = 5
+MEAN_OF = 200
+"""Sentences whose vectors make a mean vector."""
 
 
 @torch.inference_mode()
@@ -37,6 +40,12 @@ def whole_vectors(model: TSDAE, sentences: Sequence[str], *, batch_size: int = 3
         ids, mask = pad([rows[place] for place in places], model.tokenizer.pad_token_id)
         vectors[places] = model.encode(ids.to(model.device), mask.to(model.device)).float().cpu()
     return vectors
+
+
+def mean_vector(model: TSDAE, sentences: Sequence[str], *, most: int = MEAN_OF) -> Tensor:
+    """The mean (H,) of the vectors of at most `most` undamaged sentences, always the same ones, drawn by chance."""
+    picked = random.Random(0).sample(list(sentences), min(most, len(sentences)))
+    return whole_vectors(model, picked).mean(0)
 
 
 @torch.inference_mode()

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsdae_core.config import TrainConfig
+from tsdae_core.runs import Run
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,10 @@ def split_corpus(sentences: pa.ChunkedArray, config: TrainConfig) -> tuple[pa.Ch
     train = np.ones(len(sentences), dtype=bool)
     train[rows] = False
     return sentences.filter(pa.array(train)), sentences.take(pa.array(rows, pa.int64())).to_pylist()
+
+
+def held_out_sentences(run: Run) -> list[str]:
+    """The sentences that a run does not train on, or all of its text when none are held out."""
+    column = run.corpus()["sentence"]
+    rows = held_out_rows(len(column), run.config())
+    return [str(text) for text in (column.take(pa.array(rows, pa.int64())) if rows else column).to_pylist()]

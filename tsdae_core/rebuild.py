@@ -130,6 +130,15 @@ def damage_sentence(
     return Damaged(text, [token for tokens in words for token in tokens], word, kept, inserted, noisy, spans)
 
 
+def words_of(model: TSDAE, text: str) -> list[str]:
+    """The words of a sentence as damage counts them. Raises `ValueError` when the text has no token."""
+    one = damage_sentence(model, text, noise="delete", ratio=0.0, seed=0)
+    spans: dict[int, tuple[int, int]] = {}
+    for number, (start, end) in zip(one.word, one.spans, strict=False):
+        spans[number] = (spans.get(number, (start, end))[0], end)
+    return [text[start:end] for start, end in spans.values()]
+
+
 def rebuild(
     model: TSDAE,
     sentences: Sequence[str],

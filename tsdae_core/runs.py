@@ -244,6 +244,20 @@ def find_run(workspace: Path, name: str) -> Run:
     raise ValueError(f"there is no run {name!r} in {workspace}; `python -m tsdae_core runs` lists them")
 
 
+def run_at(workspace: Path, name: str) -> tuple[Run, int | None]:
+    """The run of RUN or RUN@STEP, and the step that was asked for, or None; whether there is such a checkpoint is not looked at.
+
+    Raises:
+        ValueError: when there is no such run.
+    """
+    first, _, step = name.rpartition("@")
+    return (
+        (find_run(workspace, first), int(step))
+        if first and step.isdecimal()
+        else (find_run(workspace, name), None)
+    )
+
+
 def delete_run(run: Run) -> None:
     """Remove a run and all it holds. Raises `ValueError` while its process lives."""
     if run.process() is not None:

@@ -17,9 +17,6 @@ from tsdae_core.ui.own_text import looked_at
 from tsdae_core.ui.rebuild_models import LONGEST, can_rebuild, held_out, no_model, system_of
 from tsdae_core.ui.warm import heavy
 
-MEAN_OF = 200
-"""Sentences whose vectors make the mean vector."""
-
 MOST = 2000
 """Sentences in the table of many."""
 
@@ -97,8 +94,7 @@ def _inside(workspace: Path, run: Run, settings: dict[str, Any]) -> dict[str, An
     model = rebuild.load_model(run, step=step or None)
 
     def work(tell: Tell) -> Any:
-        picked = random.Random(0).sample(held_out(run), min(MEAN_OF, len(held_out(run))))
-        return glass.whole_vectors(model, picked).mean(0)
+        return glass.mean_vector(model, held_out(run))
 
     mean = shared(("mean", *_edition(run, step)), work, "The mean of many sentences")
     far = _far(mean)

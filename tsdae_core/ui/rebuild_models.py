@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 
 from tsdae_core.methods import without_decoder
-from tsdae_core.plan import Plan, held_out_rows
+from tsdae_core.plan import Plan, held_out_rows, held_out_sentences
 from tsdae_core.runs import ACTIVE, Run, find_run
 
 NEWEST = 0  # in the model field; no checkpoint has this step
@@ -90,5 +90,4 @@ def held_out(run: Run) -> list[str]:
 
 @lru_cache(maxsize=2)
 def _held_out(corpus: Path, settings: str) -> list[str]:
-    train, held = _split(corpus, settings)
-    return [str(text) for text in Run(corpus.parent).corpus()["sentence"].take(held or train).to_pylist()]
+    return held_out_sentences(Run(corpus.parent))
