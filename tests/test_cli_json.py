@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import make_sentences
+from tsdae_core import blind
 from tsdae_core.__main__ import build_parser, main
+from tsdae_core.runs import find_run
 
 STEPS = ("6", "12")
 
@@ -194,6 +196,44 @@ def test_a_search_finds_the_labels_of_a_file_by_itself(ask: Any, trained: tuple[
     assert [hit["label"] for hit in hits] == ["b"] * 3
 
 
+def test_a_search_by_several_tells_each_hits_place_by_the_others(
+    ask: Any, trained: tuple[Path, Path]
+) -> None:
+    asked = ["search", "told", trained[1], "the cat", "-k", 60, "--label", "b"]
+    told = ask(*asked, "--beside", "base", "--beside", "bm25", "--beside", "told@6")
+    assert [one["system"] for one in told["columns"]] == ["told", "base:told", "bm25", "told@6"]
+    own, base, lexical, _ = (one["hits"] for one in told["columns"])
+    assert own == [hit | {"places": places["places"]} for hit, places in zip(ask(*asked), own, strict=True)]
+    assert {hit["label"] for hit in [*own, *base, *lexical]} == {"b"}
+    scores = {hit["row"]: hit["score"] for hit in base}  # equal scores share a place
+    assert [base[hit["places"]["base:told"] - 1]["score"] for hit in own] == [
+        scores[hit["row"]] for hit in own
+    ]
+    found = {hit["row"] for hit in lexical}
+    assert all((hit["places"]["bm25"] is None) == (hit["row"] not in found) for hit in own)
+
+
+def test_the_blind_tests_result_and_its_verdicts_can_be_taken_along(
+    ask: Any, trained: tuple[Path, Path], tmp_path: Path
+) -> None:
+    [none] = ask("blind", "told")["texts"]
+    assert (none["share"], none["verdicts"]) == (None, [])
+    run = find_run(trained[0], "told")
+    before, after = blind.encoders_of(run, trained[0])
+    for row, choice in enumerate(["after", "after", "same", "before", "after"]):
+        blind.judge(run, before=before, after=after, row=row, sentence="=1+1", choice=choice, judge="me")
+    blind.judge(run, before=before, after="told#old", row=0, sentence="s", choice="before", judge="me")
+    blind.judge(run, before=before, after=after, row=0, sentence="s", choice="after", text="more.txt#0")
+    file = tmp_path / "verdicts.csv"
+    told = ask("blind", "told", "--csv", file)
+    own, other = told["texts"]
+    assert (own["before"], own["after"], own["same"], own["share"]) == (1, 3, 1, 0.75)
+    assert [own["low"], own["high"]] == list(blind.wilson(3, 4))
+    assert (other["text"], other["after"], told["not_counted"]) == ("more.txt#0", 1, 1)
+    lines = file.read_text(encoding="utf-8-sig").splitlines()
+    assert len(lines) == 7 and lines[0] == ",".join(blind.COLUMNS) and lines[1].startswith("'=1+1,after,me")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -202,6 +242,15 @@ def test_a_search_finds_the_labels_of_a_file_by_itself(ask: Any, trained: tuple[
         (["hubs", "bundled/none"], "no run"),
         (["between", "told", "a", "b", "--stops", "1"], "from 2 to 1,000"),
         (["between", "told", "a", " "], "a sentence is missing"),
+        (["search", "told", "{text}", "a", "--beside", "ghost/none"], "no run"),
+        (["search", "bm25", "{text}", "a", "--beside", "base"], "write base:RUN"),
+        (
+            ["search", "told", "{text}", "a", "--beside", "base", "--label", "c"],
+            "no sentence has the label 'c'",
+        ),
+        (["search", "told", "{text}", " ", "--beside", "base"], "the query is empty"),
+        (["blind", "ghost"], "no run 'ghost'"),
+        (["blind", "told", "--csv", "/no/such/folder/out.csv"], "make it first"),
         (["reconstruct", "told@7"], "no checkpoint at step 7; it has 6, 12"),
         (["reconstruct", "ghost@6"], "no run 'ghost'"),
         (["reconstruct", "told", "--delete", "1"], "give it with --sentence"),
@@ -222,7 +271,8 @@ def test_wrong_input_is_one_sentence(
     trained: tuple[Path, Path], words: list[str], sentence: str, capsys: Any
 ) -> None:
     try:
-        code = main([*words, "--workspace", str(trained[0])])
+        filled = [word.format(text=trained[1]) for word in words]
+        code = main([*filled, "--workspace", str(trained[0])])
     except SystemExit as ended:
         code = int(str(ended.code))
     assert code == 2

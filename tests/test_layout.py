@@ -107,7 +107,15 @@ LEVELS = [
     ],
     ["evaluate"],
     ["ui"],
-    ["commands", "command_parts", "command_explore", "command_rebuild", "command_train", "command_queue"],
+    [
+        "commands",
+        "command_parts",
+        "command_explore",
+        "command_rebuild",
+        "command_search",
+        "command_train",
+        "command_queue",
+    ],
     ["__main__"],
 ]
 

@@ -65,6 +65,7 @@ def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_mod
         known: dict[str, Any] = {"workspace": tmp_path / "work"}
         exec(block, known)
         assert len(known["hits"]) == 5
+        assert [one["title"] for one in known["columns"]] == known["systems"]
         assert known["shown"]["source"].startswith("The meeting")
         assert set(known["bits"]) == {"own", "mean", "other"}
         assert [row["step"] for row in known["steps"]] == [1, 2]

@@ -1,4 +1,4 @@
-"""The command line: `python -m tsdae_core train|sweep|queue|runs|embed|reconstruct|inside|through|between|search|changed|hubs|map|evaluate|export ...`.
+"""The command line: `python -m tsdae_core train|sweep|queue|runs|embed|reconstruct|inside|through|between|search|blind|changed|hubs|map|evaluate|export ...`.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong input (one sentence on standard error, no traceback).
 """
@@ -14,9 +14,10 @@ from typing import Any
 
 from tsdae_core import commands
 from tsdae_core.command_explore import add_explore
-from tsdae_core.command_parts import count, json_option, workspace_option
+from tsdae_core.command_parts import json_option, workspace_option
 from tsdae_core.command_queue import add_sweep
 from tsdae_core.command_rebuild import add_rebuild
+from tsdae_core.command_search import add_search
 from tsdae_core.command_train import train as train_verb
 from tsdae_core.config import PRESETS, settings
 from tsdae_core.evaluate.cli import add_evaluate
@@ -94,18 +95,8 @@ def build_parser() -> argparse.ArgumentParser:
     workspace_option(embed)
     embed.set_defaults(act=commands.embed)
 
-    for parser_of in add_rebuild(verbs):
+    for parser_of in (*add_rebuild(verbs), *add_search(verbs)):
         workspace_option(parser_of)
-
-    search = verbs.add_parser("search", help="nearest sentences to a query")
-    search.add_argument("system", help="as for embed, or bm25")
-    search.add_argument("corpus", type=Path)
-    search.add_argument("query")
-    search.add_argument("-k", type=count, default=10, help="how many sentences [10]")
-    search.add_argument("--label", default="", help="only among the sentences of this label")
-    json_option(search, "a list of hits: rank, row, score, sentence, label")
-    workspace_option(search)
-    search.set_defaults(act=commands.search)
 
     drawn = verbs.add_parser("map", help="draw a text file, or a run's own text, as a map")
     drawn.add_argument("system", help="as for embed")

@@ -5,6 +5,9 @@ The verdicts lie in the run's folder as JSON lines; this module is the only one 
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import math
 import time
 from collections.abc import Sequence
@@ -14,11 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from tsdae_core.encoders import fingerprint
+from tsdae_core.files import cell
 from tsdae_core.records import append_line, read_lines
 from tsdae_core.runs import Run
 
 CHOICES = ("before", "after", "same")
 """Whose list is better: the earlier encoder's, the later one's, or neither's."""
+
+
+COLUMNS = ("sentence", "choice", "judge", "time", "before", "after", "text")
+"""Of a table of verdicts."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,49 @@ def verdicts(run: Run, before: str, after: str, *, text: str = "") -> list[dict[
             kept.pop((row.get("judge"), row.get("row")), None)
             kept[row.get("judge"), row.get("row")] = row
     return list(kept.values())
+
+
+def encoders_of(run: Run, workspace: Path) -> tuple[str, str]:
+    """The run's base and its trained encoder, so named that verdicts on an earlier state are not counted for a later one.
+
+    Raises:
+        ValueError: while the run has no trained encoder.
+    """
+    before, after = (f"{one}#{fingerprint(one, workspace)[:12]}" for one in (f"base:{run.name}", run.name))
+    return before, after
+
+
+def text_name(title: str, sentences: Sequence[str]) -> str:
+    """What verdicts on another text than the run's own are kept under: the same for the same sentences."""
+    digest = hashlib.sha256()
+    for text in sentences:
+        digest.update(text.encode("utf-8", "replace") + b"\0")
+    return f"{title}#{digest.hexdigest()[:12]}"
+
+
+def texts(run: Run) -> list[str]:
+    """The texts that have verdicts, the run's own ("") first."""
+    rows, _ = read_lines(_path(run), 0)
+    return sorted({str(row.get("text", "")) for row in rows})
+
+
+def count(run: Run) -> int:
+    """All verdicts that were ever given, those that a later one replaced and those on earlier states too."""
+    return len(read_lines(_path(run), 0)[0])
+
+
+def table(verdicts: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """A row of `COLUMNS` per verdict; None for what it does not say."""
+    return [[one.get(name) for name in COLUMNS] for one in verdicts]
+
+
+def to_csv(verdicts: Sequence[dict[str, Any]]) -> str:
+    """The table as CSV under a line of names; texts are written by `files.cell`."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows([cell("" if one is None else str(one)) for one in row] for row in table(verdicts))
+    return text.getvalue()
 
 
 def judge(

@@ -55,22 +55,6 @@ def embed(args: argparse.Namespace) -> int:
     return 0
 
 
-def search(args: argparse.Namespace) -> int:
-    from tsdae_core import explore
-    from tsdae_core.corpus import read_labelled
-
-    table = read_labelled(args.corpus).table
-    rows = explore.search(
-        args.system, table, args.query, k=args.k, workspace=args.workspace, label=args.label
-    )
-    if args.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for row in rows:
-        print(f"{row['score']:.3f}  {row['sentence']}")
-    return 0
-
-
 def map(args: argparse.Namespace) -> int:
     from tsdae_core import map_export
 

@@ -5,7 +5,7 @@ Legend: N sentences, H vector size, k hits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ __all__ = [
     "Progress",
     "VectorIndex",
     "WordIndex",
+    "columns",
+    "compare",
     "embed",
     "embedded",
     "fingerprint",
@@ -34,6 +36,9 @@ __all__ = [
     "ranks",
     "search",
 ]
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done and how much there is."""
 
 WORDS = "bm25"
 """The system that compares words."""
@@ -164,9 +169,80 @@ def search(
     Raises:
         ValueError: for a blank query, an unknown system, or a label that no sentence has.
     """
-    _not_blank(query)
-    if label and label not in corpus["label"].to_pylist():
-        raise ValueError(f"no sentence has the label {label!r}")
+    _can_answer([system], corpus, query, label, workspace)
     index = open_index(system, corpus, workspace=workspace, cache_dir=cache_dir, progress=progress)
     scores = index.scores(query)
     return index.hits(index.within(scores, label) if label else scores, k)
+
+
+def columns(
+    systems: Sequence[str],
+    corpus: pa.Table,
+    query: str,
+    *,
+    k: int,
+    workspace: Path,
+    label: str = "",
+    cache_dir: Path | None = None,
+    told: Told = lambda phase, done, total: None,
+) -> list[dict[str, Any]]:
+    """`search` by several systems, each hit with its place in the others.
+
+    Args:
+        systems: each once; see `open_index`.
+        told: called with a system's name, sentences done and sentences in all.
+        query, k, label, corpus, workspace, cache_dir: see `search`.
+
+    Returns:
+        a dict of title (the system) and hits per system, completed by `compare`.
+
+    Raises:
+        ValueError: as `search`, before anything is embedded.
+    """
+    _can_answer(systems, corpus, query, label, workspace)
+    found: list[dict[str, Any]] = []
+    scores = []
+    for system in dict.fromkeys(systems):
+
+        def progress(done: int, total: int, system: str = system) -> None:
+            told(system, done, total)
+
+        index = open_index(system, corpus, workspace=workspace, cache_dir=cache_dir, progress=progress)
+        scored = index.scores(query)
+        scores.append(index.within(scored, label) if label else scored)
+        found.append({"title": system, "hits": index.hits(scores[-1], k)})
+    compare(found, scores)
+    return found
+
+
+def _can_answer(systems: Sequence[str], corpus: pa.Table, query: str, label: str, workspace: Path) -> None:
+    """Raises `ValueError` for what `search` refuses."""
+    _not_blank(query)
+    if label and label not in corpus["label"].to_pylist():
+        raise ValueError(f"no sentence has the label {label!r}")
+    for system in systems:
+        if system != WORDS:
+            fingerprint(system, workspace)
+
+
+def compare(columns: list[dict[str, Any]], scores: Sequence[np.ndarray | None]) -> None:
+    """Add to each hit of each column its place in the other columns among all sentences, None where a column does not find it.
+
+    `places` is a list of [title, place]; `there` is the place in the one column that it is told against, whose title the
+    column gets as `against`: the second column for the first, else the first.
+
+    Args:
+        columns: dicts of title and hits.
+        scores: (N,) of each column; None for a column without an answer.
+    """
+    answered = [(one, scored) for one, scored in zip(columns, scores, strict=True) if scored is not None]
+    for place, (column, _) in enumerate(answered):
+        rows = [hit["row"] for hit in column["hits"]]
+        others = answered[:place] + answered[place + 1 :]
+        for number, (other, scored) in enumerate(others):
+            if number == 0:
+                column["against"] = other["title"]
+            for hit, there in zip(column["hits"], ranks(scored, rows), strict=True):
+                hit.setdefault("places", []).append([other["title"], there])
+                if number == 0:
+                    hit["there"] = there

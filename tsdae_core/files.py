@@ -20,6 +20,11 @@ def wants_folder(output: Path) -> None:
         raise ValueError(f"there is no folder {output.absolute().parent}; make it first")
 
 
+def cell(text: str) -> str:
+    """A text as a cell of a CSV file: a leading = + - @, which a spreadsheet would run as a formula, gets an apostrophe before it."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
 _MAGIC = [
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from tsdae_core.corpus import read_corpus
 from tsdae_core.encoders import fingerprint, run_of
-from tsdae_core.files import wants_folder
+from tsdae_core.files import cell, wants_folder
 from tsdae_core.map_layout import MapOptions
 from tsdae_core.map_picture import Colours, colours_of, png, svg
 from tsdae_core.map_sheet import Layer, Sheet, draw
@@ -137,11 +137,11 @@ def caption(sheet: Sheet, layer: Layer) -> str:
 def to_csv(sheet: Sheet) -> str:
     """A row per sentence: text, label, line, and for each layer x, y (and z), group and further columns.
 
-    A leading = + - @ would be run as a formula by a spreadsheet; such a cell begins with an apostrophe.
+    Texts are written by `files.cell`.
     """
     several = len(sheet.layers) > 1
-    header, columns = ["sentence", "label", "line"], [[_cell(text) for text in sheet.sentences]]
-    columns += [[_cell(label) for label in sheet.labels], [str(line) for line in sheet.lines]]
+    header, columns = ["sentence", "label", "line"], [[cell(text) for text in sheet.sentences]]
+    columns += [[cell(label) for label in sheet.labels], [str(line) for line in sheet.lines]]
     for layer in sheet.layers:
         mark = f"_{layer.title.lower().replace(' ', '_')}" if several else ""
         axes = "xyz"[: layer.xy.shape[1]]
@@ -151,17 +151,13 @@ def to_csv(sheet: Sheet) -> str:
             *(f"{name}{mark}" for name in layer.more),
         ]
         columns += [[f"{value:.5f}" for value in axis] for axis in layer.xy.T.tolist()]
-        columns.append([_cell(name) for name in group_names(layer)])
+        columns.append([cell(name) for name in group_names(layer)])
         columns += [[f"{value:.4f}" for value in column.tolist()] for column in layer.more.values()]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(header)
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def to_html(sheet: Sheet) -> str:

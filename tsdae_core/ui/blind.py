@@ -76,12 +76,10 @@ class _Asked:
     looked: Looked
 
     def names(self) -> tuple[str, str]:
-        """The two encoders, so named that verdicts on an earlier state of the run are not counted for a later one."""
-        from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
+        """The two encoders as verdicts name them."""
+        from tsdae_core import blind  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
-        systems = (f"base:{self.run.name}", self.run.name)
-        before, after = (f"{one}#{explore.fingerprint(one, self.workspace)[:12]}" for one in systems)
-        return before, after
+        return blind.encoders_of(self.run, self.workspace)
 
     def verdicts(self) -> list[dict[str, Any]]:
         """What was said of the two on this text."""
@@ -169,8 +167,9 @@ def _verdict(on: _Asked, judge: Any, row: Any, choice: Any) -> dict[str, Any]:
 
 def _verdicts(on: _Asked) -> dict[str, Any]:
     """All verdicts, for a table."""
-    keys = ("sentence", "choice", "judge", "time", "before", "after", "text")
-    return {"header": list(keys), "rows": [[one.get(key) for key in keys] for one in on.verdicts()]}
+    from tsdae_core import blind  # noqa: PLC0415
+
+    return {"header": list(blind.COLUMNS), "rows": blind.table(on.verdicts())}
 
 
 def _judge(name: Any) -> str:

@@ -110,31 +110,11 @@ def found(
             scores.append(None)
             part["error"] = str(error)
         shown["columns"] = [*shown["columns"], part]
-    compare(shown["columns"], scores)
-    yield shown | {"compared": True}
-
-
-def compare(columns: list[dict[str, Any]], scores: list[Any]) -> None:
-    """Add to each hit its place in the other columns among all sentences (None where a column does not find it).
-
-    `there` is the place in the one column that it is told against: the base for the trained encoder, else the first column.
-    """
     heavy()
     from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
-    answered = [place for place, scored in enumerate(scores) if scored is not None]
-    for place in answered:
-        rows = [hit["row"] for hit in columns[place]["hits"]]
-        others = [other for other in answered if other != place]
-        if not others:
-            continue
-        against = others[0]
-        columns[place]["against"] = columns[against]["title"]
-        for other in others:
-            for hit, there in zip(columns[place]["hits"], explore.ranks(scores[other], rows), strict=True):
-                hit.setdefault("places", []).append([columns[other]["title"], there])
-                if other == against:
-                    hit["there"] = there
+    explore.compare(shown["columns"], scores)
+    yield shown | {"compared": True}
 
 
 def say(

@@ -6,7 +6,6 @@ the run's cache by model and sentences: the same file uploaded again is not embe
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,10 +78,9 @@ def _table(path: Path, time: int) -> pa.Table:
 
 @lru_cache(maxsize=8)
 def _name(looked: Looked) -> str:
-    digest = hashlib.sha256()
-    for text in looked.table()["sentence"].to_pylist():
-        digest.update(text.encode("utf-8", "replace") + b"\0")
-    return f"{looked.title}#{digest.hexdigest()[:12]}"
+    from tsdae_core import blind  # noqa: PLC0415 (brings torch, which the page need not wait for)
+
+    return blind.text_name(looked.title, looked.table()["sentence"].to_pylist())
 
 
 def looked_at(workspace: Path, run: Run, key: Any = RUNS_OWN) -> Looked:
