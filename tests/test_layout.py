@@ -111,6 +111,7 @@ LEVELS = [
         "commands",
         "command_parts",
         "command_explore",
+        "command_map",
         "command_rebuild",
         "command_search",
         "command_train",

@@ -17,6 +17,7 @@ from PIL import Image
 
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
+from tsdae_core.encoders import load_encoder
 from tsdae_core.map_export import FORMATS, picture, save, to_csv, to_html
 from tsdae_core.map_picture import CATEGORIES, colours_of
 from tsdae_core.map_sheet import Layer, Sheet
@@ -124,9 +125,67 @@ def test_the_command_draws_a_file_by_any_encoder(
         assert again.read_text(encoding="utf-8-sig") == first
 
 
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("labelled") / "labelled.tsv"
+    rows = [f"{sentence}\t{'ab'[place % 2]}" for place, sentence in enumerate(make_sentences(80))]
+    file.write_text("\n".join(["sentence\tlabel", *rows]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def drawn(labelled: Path, tiny_model_folder: Path, tmp_path: Path) -> Any:
+    """`drawn("map.csv", "--axes", ...)`: the file that the command writes."""
+
+    def draw(name: str, *options: str) -> str:
+        command = ["map", str(tiny_model_folder), str(labelled), str(tmp_path / name), *options]
+        assert main([*command, "--workspace", str(tmp_path)]) == 0
+        return (tmp_path / name).read_text(encoding="utf-8-sig")
+
+    return draw
+
+
+def test_on_plain_axes_a_sentence_lies_where_its_cosines_to_the_phrases_are(
+    drawn: Any, tiny_model_folder: Path, tmp_path: Path
+) -> None:
+    phrases = ["the red boat", "at night"]
+    rows = list(csv.DictReader(io.StringIO(drawn("axes.csv", "--axes", *phrases))))
+    encoder = load_encoder(str(tiny_model_folder), tmp_path)
+    near = encoder.encode([row["sentence"] for row in rows]) @ encoder.encode(phrases).T
+    placed = np.array([[float(row["x"]), float(row["y"])] for row in rows])
+    np.testing.assert_allclose(placed, near, atol=1e-4)
+    texts = [node.text for node in ElementTree.fromstring(drawn("axes.svg", "--axes", *phrases)).iter()]
+    assert any(
+        'to the right the nearer to "the red boat", upwards to "at night"' in str(text) for text in texts
+    )
+    assert "a (40)" in texts, "coloured by the labels that the file has"
+    assert "words" in drawn("axes.svg", "--axes", *phrases, "--colour", "words")
+
+
+def test_a_map_in_space_has_a_third_column(drawn: Any) -> None:
+    header, first, *_ = csv.reader(io.StringIO(drawn("space.csv", "--dimensions", "3")))
+    assert header[3:7] == ["x", "y", "z", "group"]
+    assert all(-1 <= float(number) <= 1 for number in first[3:6])
+
+
+def test_a_picture_is_coloured_as_asked_and_names_leave_words_out(drawn: Any) -> None:
+    assert ">true neighbours<" in drawn("map.svg", "--colour", "trust", "--dark")
+    group = {row["group"] for row in csv.DictReader(io.StringIO(drawn("map.csv")))} - {"in no group"}
+    words = sorted({word for name in group for word in name.split(", ")})
+    again = {
+        row["group"] for row in csv.DictReader(io.StringIO(drawn("less.csv", "--ignore", ",".join(words))))
+    }
+    assert words and not {word for name in again for word in name.split(", ")} & set(words)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["{model}", "{text}", "map.html", "--colour", "words"], "for .png and .svg"),
+        (["{model}", "{text}", "map.png", "--dimensions", "3"], "saved as .csv only"),
+        (["{model}", "{text}", "map.html", "--axes", "a", "b"], "saved as .csv, .png or .svg"),
+        (["{model}", "{text}", "map.csv", "--axes", "a", " "], "a phrase is missing"),
+        (["{model}", "{text}", "map.png", "--axes", "a", "b", "--colour", "trust"], "have no groups"),
         (["{model}", "{text}", "map.pdf"], "must end in .html, .csv, .png or .svg; got map.pdf"),
         (["{model}", "{text}", "/no/such/folder/map.html"], "there is no folder /no/such/folder"),
         (["{model}", "map.html"], "has no text of its own"),

@@ -71,6 +71,7 @@ def test_the_other_python_examples_run_on_a_trained_run(tmp_path: Path, tiny_mod
         assert [row["step"] for row in known["steps"]] == [1, 2]
         assert len(known["changed_most"]) == len(known["table"]) == 5
         assert "my notes" in known["page"]
+        assert known["axes"].layers[0].xy.shape == (40, 2)
 
 
 def test_the_table_of_tasks_has_every_kind_and_no_other() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tsdae_core import commands
 from tsdae_core.command_explore import add_explore
+from tsdae_core.command_map import add_map
 from tsdae_core.command_parts import json_option, workspace_option
 from tsdae_core.command_queue import add_sweep
 from tsdae_core.command_rebuild import add_rebuild
@@ -95,17 +96,8 @@ def build_parser() -> argparse.ArgumentParser:
     workspace_option(embed)
     embed.set_defaults(act=commands.embed)
 
-    for parser_of in (*add_rebuild(verbs), *add_search(verbs)):
+    for parser_of in (*add_rebuild(verbs), *add_search(verbs), add_map(verbs)):
         workspace_option(parser_of)
-
-    drawn = verbs.add_parser("map", help="draw a text file, or a run's own text, as a map")
-    drawn.add_argument("system", help="as for embed")
-    drawn.add_argument("corpus", nargs="?", type=Path, help="a text file; a run's own text if left out")
-    drawn.add_argument("output", type=Path, help=".html (works offline), .csv, .png or .svg")
-    drawn.add_argument("--seed", type=int, default=42, help="the same seed draws the same map [42]")
-    json_option(drawn, "where the map is and what it shows")
-    workspace_option(drawn)
-    drawn.set_defaults(act=commands.map)
 
     for parser_of in add_explore(verbs):
         workspace_option(parser_of)

@@ -1,4 +1,4 @@
-"""What the verbs of the command line do, but those that have a module of their own (train, evaluate, sweep, changed, hubs, between); each returns the exit code."""
+"""The verbs `runs`, `embed` and `export`: what they do; each returns the exit code."""
 
 from __future__ import annotations
 
@@ -52,16 +52,6 @@ def embed(args: argparse.Namespace) -> int:
         told = {"system": args.system, "output": str(args.output), "sentences": count, "size": size}
         print(json.dumps(told, indent=2))
     print(f"{count:,} vectors of {size} numbers in {args.output}", file=sys.stderr)
-    return 0
-
-
-def map(args: argparse.Namespace) -> int:
-    from tsdae_core import map_export
-
-    said = map_export.command(args.system, args.corpus, args.output, args.workspace, args.seed)
-    if args.json:
-        print(json.dumps({"system": args.system, "output": str(args.output), "text": said}, indent=2))
-    print(said, file=sys.stderr)
     return 0
 
 

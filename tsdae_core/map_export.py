@@ -9,19 +9,14 @@ import base64
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import plotly
-from tqdm import tqdm
 
-from tsdae_core.corpus import read_corpus
-from tsdae_core.encoders import fingerprint, run_of
 from tsdae_core.files import cell, wants_folder
-from tsdae_core.map_layout import MapOptions
 from tsdae_core.map_picture import Colours, colours_of, png, svg
-from tsdae_core.map_sheet import Layer, Sheet, draw
+from tsdae_core.map_sheet import Layer, Sheet
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -33,37 +28,6 @@ TITLES = {
 FORMATS = (".html", ".csv", ".png", ".svg")
 
 
-def command(system: str, corpus: Path | None, output: Path, workspace: Path, seed: int) -> str:
-    """What `python -m tsdae_core map` does: draw, save, and say so in one line.
-
-    Raises:
-        ValueError: for wrong input, before anything is computed.
-    """
-    check_output(output)
-    run = run_of(system, workspace)
-    if corpus is None and run is None:
-        raise ValueError(
-            f"{system} is no run, so it has no text of its own; give a text file: map SYSTEM CORPUS OUTPUT"
-        )
-    table = read_corpus(corpus).table if corpus else run.corpus()  # type: ignore[union-attr]
-    fingerprint(
-        system, workspace
-    )  # an unknown system is known as such before the first import that takes seconds
-    title = corpus.name if corpus else run.name  # type: ignore[union-attr]
-    with tqdm(bar_format="{desc} {n_fmt} of {total_fmt}", disable=not sys.stderr.isatty()) as bar:
-
-        def told(phase: str, done: int, total: int) -> None:
-            bar.desc, bar.n, bar.total = phase, done, total
-            bar.refresh()
-
-        sheet = draw(
-            system, table, workspace=workspace, title=title,
-            cache_dir=run.cache_dir if run and not corpus else None, options=MapOptions(seed=seed), told=told,
-        )  # fmt: skip
-    save(sheet, output)
-    return f"{output}: {caption(sheet, sheet.layers[0])}"
-
-
 def check_output(output: Path) -> None:
     """Raises `ValueError` for a file of another kind, or one in a folder that is not there."""
     if output.suffix.lower() not in FORMATS:
@@ -71,17 +35,15 @@ def check_output(output: Path) -> None:
     wants_folder(output)
 
 
-def save(sheet: Sheet, output: Path) -> None:
-    """Write the map in the format that the file's ending names: .html, .csv, .png or .svg."""
+def save(sheet: Sheet, output: Path, *, colour: str = "", dark: bool = False) -> None:
+    """Write the map in the format that the file's ending names: .html, .csv, .png or .svg; colours are a picture's, see `picture`."""
     check_output(output)
     kind = output.suffix.lower()
-    if kind == ".png":
-        output.write_bytes(picture(sheet, "png"))
-    else:
-        text = {".html": to_html, ".csv": to_csv, ".svg": lambda one: picture(one, "svg").decode()}[kind](
-            sheet
-        )
-        output.write_text(text, encoding="utf-8-sig" if kind == ".csv" else "utf-8", newline="")
+    if kind in (".png", ".svg"):
+        output.write_bytes(picture(sheet, kind[1:], colour=colour, dark=dark))
+        return
+    text = to_html(sheet) if kind == ".html" else to_csv(sheet)
+    output.write_text(text, encoding="utf-8-sig" if kind == ".csv" else "utf-8", newline="")
 
 
 def picture(sheet: Sheet, kind: str, *, place: int = -1, colour: str = "", dark: bool = False) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsdae_core import explore, maps
-from tsdae_core.map_clusters import clusters, counted, named, names_of
+from tsdae_core.map_clusters import UNCLUSTERED, clusters, counted, named, names_of
 from tsdae_core.map_layers import kept
 from tsdae_core.map_layout import MapOptions, faithfulness, project
 from tsdae_core.map_systems import encoder_words
@@ -118,18 +118,8 @@ def draw(
     """
     if table.num_rows < maps.FEWEST:
         raise ValueError(f"a map needs at least three sentences, and this corpus has {table.num_rows}")
-    rows = maps.sample(table.num_rows, options.seed)
-    sentences, labels, lines = _columns(table, rows)
-    told("Loading the encoder", 0, 0)
-    encoder = explore.load_encoder(system, workspace)
-
-    def embedding(done: int, total: int) -> None:
-        told("Embedding", done, total)
-
-    if cache_dir:
-        vectors = np.asarray(explore.embed(encoder, sentences, cache_dir, progress=embedding))
-    else:
-        vectors = encoder.encode(sentences, progress=embedding)
+    sentences, labels, lines = _columns(table, maps.sample(table.num_rows, options.seed))
+    _, vectors = _embedded(system, sentences, workspace, cache_dir, told)
     points, scores = neighbour_graph(vectors, GRAPH, progress=lambda *far: told("Nearest neighbours", *far))
     xy = project(vectors, points, scores, options=options, on_epoch=lambda *far: told("UMAP, epoch", *far))
     groups, trust = clusters(xy), faithfulness(xy, points)
@@ -143,6 +133,59 @@ def draw(
         {"trust": trust},
     )
     return Sheet(title, sentences, labels, lines, table.num_rows, [layer])
+
+
+def on_axes(
+    system: str,
+    table: pa.Table,
+    phrases: tuple[str, str],
+    *,
+    workspace: Path,
+    title: str,
+    cache_dir: Path | None = None,
+    options: MapOptions = maps.DEFAULTS,
+    told: Told = lambda phase, done, total: None,
+) -> Sheet:
+    """Any corpus on two plain axes: x and y are the cosines of each sentence to two phrases; there are no groups.
+
+    Args:
+        phrases: what x and y are similar to.
+        options: the seed decides which sentences are drawn when there are too many; the rest is UMAP's.
+        system, table, workspace, title, cache_dir, told: see `draw`.
+
+    Raises:
+        ValueError: for an unknown system, or a blank phrase.
+    """
+    if not all(phrase.strip() for phrase in phrases):
+        raise ValueError("a phrase is missing; type one for each axis")
+    sentences, labels, lines = _columns(table, maps.sample(table.num_rows, options.seed))
+    encoder, vectors = _embedded(system, sentences, workspace, cache_dir, told)
+    xy = vectors @ encoder.encode(phrases).T  # (N, 2)
+    across, up = (phrase if len(phrase) <= 40 else f"{phrase[:39]}…" for phrase in phrases)
+    count = len(sentences)
+    layer = Layer(
+        f'to the right the nearer to "{across}", upwards to "{up}"',
+        xy,
+        np.full(count, UNCLUSTERED, np.int16),
+        [],
+        np.zeros((count, 0), np.int32),
+    )
+    return Sheet(title, sentences, labels, lines, table.num_rows, [layer])
+
+
+def _embedded(
+    system: str, sentences: list[str], workspace: Path, cache_dir: Path | None, told: Told
+) -> tuple[explore.Encoder, np.ndarray]:
+    """The encoder, and the sentences' unit vectors (N, H) by it."""
+    told("Loading the encoder", 0, 0)
+    encoder = explore.load_encoder(system, workspace)
+
+    def embedding(done: int, total: int) -> None:
+        told("Embedding", done, total)
+
+    if cache_dir:
+        return encoder, np.asarray(explore.embed(encoder, sentences, cache_dir, progress=embedding))
+    return encoder, encoder.encode(sentences, progress=embedding)
 
 
 def _columns(table: pa.Table, rows: np.ndarray) -> tuple[list[str], list[str], list[int]]:
