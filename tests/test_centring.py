@@ -11,7 +11,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from tests.conftest import make_sentences
-from tsdae_core import centring
+from tsdae_core import centring, inside
 from tsdae_core.config import TrainConfig, checked
 from tsdae_core.probes import HeldOut
 from tsdae_core.runs import Run, create_run, find_run
@@ -43,6 +43,16 @@ def test_the_mean_is_that_of_the_vectors_and_the_exported_encoder_is_less_by_it(
     again = load(centred)
     assert again.taken_off is not None
     assert torch.allclose(again.taken_off, model.taken_off)
+    table = torch.nn.functional.normalize(
+        torch.tensor(SentenceTransformer(str(centred / "encoder")).encode(texts)), dim=1
+    )
+    for vectors_found in (
+        inside.between(again, texts[3], texts[8])[1],
+        inside.arithmetic(again, texts[3], texts[5], texts[5]),
+    ):
+        found = inside.decoded(again, vectors_found, texts, table.numpy())
+        assert found[0]["nearest"] == texts[3]
+        assert found[0]["score"] == 1, "the decoder's vectors and the encoder's are compared in one space"
     save(again, tmp_path / "again")
     assert np.allclose(
         SentenceTransformer(str(tmp_path / "again" / "encoder")).encode(texts[:3]),

@@ -151,13 +151,14 @@ def decoded(
 
     Args:
         texts: the corpus.
-        table: its unit vectors (N, H) by the same encoder.
+        vectors: in the decoder's space.
+        table: its unit vectors (N, H) by the exported encoder.
 
     Returns:
         dicts of text, nearest (a sentence), row and score.
     """
     written = generate(model, vectors.to(model.device), max_tokens=min(model.facts.max_length, max_tokens))
-    unit = torch.nn.functional.normalize(vectors, dim=1).numpy()  # (B, H)
+    unit = torch.nn.functional.normalize(model.exported(vectors), dim=1).numpy()  # (B, H)
     scores, rows = neighbours(unit, table, 1)
     return [
         {
@@ -241,9 +242,10 @@ def drawn(total: int, count: int) -> list[int]:
 def stability(
     model: TSDAE, sentences: Sequence[str], *, noise: str, ratio: float, seed: int, copies: int = COPIES
 ) -> list[float]:
-    """Mean cosine between each sentence's vector and those of `copies` damaged copies; 1 when damage does not matter."""
+    """Mean cosine between each sentence's vector and those of `copies` damaged copies, by the exported encoder; 1 when damage does
+    not matter."""
     prefix, suffix = special(model)
-    own = torch.nn.functional.normalize(whole_vectors(model, sentences), dim=1)  # (B, H)
+    own = torch.nn.functional.normalize(model.exported(whole_vectors(model, sentences)), dim=1)  # (B, H)
     total = torch.zeros(len(sentences))
     for copy in range(copies):
         noisy = [
@@ -254,7 +256,7 @@ def stability(
         ]
         ids, mask = pad([prefix + row + suffix for row in noisy], model.tokenizer.pad_token_id)
         vectors = model.encode(ids.to(model.device), mask.to(model.device)).float().cpu()
-        total += (own * torch.nn.functional.normalize(vectors, dim=1)).sum(1)
+        total += (own * torch.nn.functional.normalize(model.exported(vectors), dim=1)).sum(1)
     return (total / copies).tolist()
 
 

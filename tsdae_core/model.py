@@ -114,6 +114,10 @@ class TSDAE(nn.Module):
         """Whether there is a decoder; only TSDAE has one."""
         return len(self.bottleneck) > 0
 
+    def exported(self, vectors: Tensor) -> Tensor:
+        """Vectors (..., H) of this model as its exported encoder gives them: what is taken off there is taken off here."""
+        return vectors if self.taken_off is None else vectors - self.taken_off.to(vectors)
+
     @property
     def device(self) -> torch.device:
         return self.transformer.device

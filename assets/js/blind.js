@@ -81,13 +81,20 @@ async function save() {
   if (got.error === undefined) download(`verdicts-${run}.csv`, "text/csv", csv(got.header, got.rows));
 }
 
+/* Who came by a press on the tab answers with the keys at once; for who came by keys, the tabs keep the arrows. */
+let pressed = document.querySelector("[role=tab]:focus:not(:focus-visible)"); // that press may have mounted this part
+document.addEventListener("pointerdown", (event) => (pressed = event.target.closest?.("[role=tab]")));
+
 document.addEventListener("keydown", (event) => {
-  if (row === null || !element.isConnected || !element.offsetParent || event.target.closest?.("input, textarea, select, [role=tab]")) return;
+  if (row === null || !element.isConnected || !element.offsetParent) return;
+  const taken = event.target.closest?.("input, textarea, select, [role=tab]");
+  if (taken && taken !== pressed) return;
   const choice = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "same" }[event.key];
   if (!choice) return;
   event.preventDefault();
+  event.stopPropagation(); // or the arrows would change the tab
   choose(choice);
-});
+}, true); // prettier-ignore
 
 function begin() {
   run = props.value?.run || "";

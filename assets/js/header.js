@@ -1,10 +1,11 @@
 /* The right side of the header: what the chosen run is doing, in words, and the switch between light and dark.
 
-   props.value is `header.about(run)`. The facts also go to whoever listens on the document ("tsdae-run"), and the last
-   ones stay in `document.documentElement.tsdaeRun` for parts of the page that are mounted later. */
+   props.value is `header.about(run)`; how the run gets on is asked of the server, and only a change in the list of runs is an
+   event to Python, which renews the picker, too. The facts also go to whoever listens on the document ("tsdae-run"), and the
+   last ones stay in `document.documentElement.tsdaeRun` for parts of the page that are mounted later. */
 
 const THEME = "tsdae-theme";
-
+const EVERY = 1500; // ms
 
 const state = make("span", "run-state");
 const bar = make("span", "run-bar");
@@ -20,8 +21,7 @@ const frame = make("div", "run-line");
 frame.append(state, bar, facts, base, theme);
 element.replaceChildren(frame);
 
-function draw() {
-  const run = props.value || {};
+function draw(run) {
   state.className = `run-state state-${run.state || "none"}`;
   state.textContent = run.word || "";
   state.hidden = !run.word;
@@ -85,5 +85,30 @@ const asked = new URL(window.location).searchParams.get("__theme");
 if (!asked && remembered()) document.body.classList.toggle("dark", remembered() === "dark");
 name();
 
-watch("value", draw);
-draw();
+// ---- how the run gets on
+
+let shown = "";
+function show(run) {
+  shown = JSON.stringify(run);
+  draw(run);
+}
+
+async function look() {
+  if (!element.isConnected) return;
+  const asked = (props.value || {}).run;
+  try {
+    const run = asked === undefined ? null : await server.look(asked); // before that the page is not loaded yet
+    const known = props.value || {};
+    if (run && known.run === asked) {
+      if (run.run !== known.run || run.edition !== known.edition) trigger("runs_changed", {});
+      else if (JSON.stringify(run) !== shown) show(run);
+    }
+  } catch (error) {
+    console.warn("how the run gets on is not known; asking again", error);
+  }
+  setTimeout(look, EVERY);
+}
+
+watch("value", () => show(props.value || {}));
+show(props.value || {});
+look();

@@ -21,7 +21,7 @@ async function look() {
     body.replaceChildren(told(run ? "Rebuild a sentence first." : "Choose a run above, or start one on the Train tab."));
     return;
   }
-  if (key() === shownFor) return;
+  if (key() === shownFor) return body.classList.remove("watch-busy");
   if (!shownFor) body.replaceChildren(told("Looking inside …"));
   body.classList.add("watch-busy");
   const got = await answer("inside", { other }, body);
@@ -53,7 +53,7 @@ function draw(got) {
   const which = make("p", "watch-more", "The other sentence: ");
   which.append(inDirection(make("bdi", "", got.other)), " ", another);
   body.replaceChildren(words, table, which, make("h4", "watch-name", "Bits that the vector saves, token by token"), strip(got.tokens),
-    make("p", "watch-more", "Tall: the decoder expects this token because of the vector. Flat: it is habit of language. Hatched: the vector misleads. Point at a token for the numbers.")); // prettier-ignore
+    make("p", "watch-more", "Tall: the decoder expects this token because of the vector. Flat: it is habit of language. Hatched: the vector misleads. Point at a token for the numbers. The texts are the likeliest word each time, whatever is chosen at the left.")); // prettier-ignore
 }
 
 function strip(tokens) {
@@ -79,6 +79,7 @@ function share(bits) {
 
 folded.addEventListener("toggle", look);
 watch("value", () => {
+  body.classList.toggle("watch-busy", folded.open && Boolean(shownFor) && key() !== shownFor); // what stands there is of the sentence before
   clearTimeout(timer);
   timer = setTimeout(look, 300);
 });

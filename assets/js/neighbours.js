@@ -28,7 +28,7 @@ function change(hit, one, count) {
 
 const place = ([title, there]) => `${title}: ${there === null ? "no common word" : `place ${number(there)}`}`;
 
-function item(hit, moved, highest, decimals) {
+function item(hit, moved, full, decimals) {
   const button = make("button", "near-hit");
   button.type = "button";
   button.dataset.row = hit.row;
@@ -37,7 +37,7 @@ function item(hit, moved, highest, decimals) {
   const facts = make("span", "near-facts");
   const bar = make("span", "near-bar");
   const part = make("span", "near-part");
-  part.style.width = `${Math.max(2, Math.round((100 * Math.max(0, hit.score)) / highest))}%`;
+  part.style.width = `${Math.max(2, Math.round((100 * Math.max(0, hit.score)) / full))}%`;
   bar.append(part);
   facts.append(bar, make("span", "near-score", hit.score.toFixed(decimals)));
   if (hit.label) facts.append(inDirection(make("span", "near-label", hit.label)));
@@ -58,15 +58,15 @@ function link(row, on) {
   for (const node of frame.querySelectorAll(`[data-row="${row}"]`)) node.classList.toggle("near-linked", on);
 }
 
-function column(one, highest) {
+function column(one) {
   const box = make("div", `near-column near-${one.kind}`);
   const head = make("h3", "", one.title);
   if (one.note) head.append(inDirection(make("small", "", one.note)));
   box.append(head);
   if (one.error) box.append(make("p", "near-error near-told", one.error));
   else if (!one.hits.length) box.append(make("p", "near-told", one.kind === "words" ? "No sentence shares a word with the query." : "There is no sentence to compare with."));
-  const top = one.kind === "words" ? Math.max(0.01, ...one.hits.map((hit) => hit.score)) : highest;
-  for (const hit of one.hits) box.append(item(hit, change(hit, one, one.hits.length), top, one.kind === "words" ? 1 : 3));
+  const full = one.kind === "words" ? Math.max(0.01, ...one.hits.map((hit) => hit.score)) : 1; // a cosine says something by itself
+  for (const hit of one.hits) box.append(item(hit, change(hit, one, one.hits.length), full, one.kind === "words" ? 1 : 3));
   return box;
 }
 
@@ -131,9 +131,7 @@ function draw() {
   linked = "";
   inUrl(value);
   const grid = make("div", "near-grid");
-  const cosines = columns.filter((one) => one.kind !== "words").flatMap((one) => one.hits.map((hit) => hit.score));
-  const highest = Math.max(0.01, ...cosines);
-  columns.forEach((one) => grid.append(column(one, highest)));
+  columns.forEach((one) => grid.append(column(one)));
   if (value.waiting) grid.append(waiting(value.waiting, value.kind, value.progress));
   frame.replaceChildren(grid, make("p", "watch-more near-foot", value.compared ? summary(columns, value.label) : ""));
 }
@@ -145,7 +143,7 @@ function summary(columns, label) {
     const kept = first.hits.filter((hit) => hit.there <= second.hits.length).length;
     words.push(`${kept} of ${first.hits.length} are the same by both encoders.`);
   }
-  words.push("Bars show similarity; point at a sentence to see where the others have it.");
+  words.push("Bars show similarity, full at 1 (of shared words: at the best); point at a sentence to see where the others have it.");
   return words.join(" ");
 }
 

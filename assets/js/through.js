@@ -2,7 +2,7 @@
 
 const go = button("watch-button lab-go", "Rebuild it at every checkpoint", look);
 const body = make("div", "lab-body");
-frame.append(make("p", "watch-more", "The sentence at the left, damaged in the same way, as each checkpoint of the run rebuilds it."), go, body);
+frame.append(make("p", "watch-more", "The sentence at the left, damaged in the same way, as each checkpoint of the run rebuilds it, the likeliest word each time."), go, body);
 let shownFor = "";
 
 async function look() {

@@ -9,15 +9,28 @@ element.replaceChildren(frame);
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
+const strong = ({ t }) => (RIGHT_TO_LEFT.test(t) ? "rtl" : /\p{L}/u.test(t) ? "ltr" : "");
+
+/* Each token's direction, by Unicode's rules in short (UAX 9, N1 and N2): what has none goes with its neighbours where they
+   agree, else with the line. */
+function directions(tokens, line) {
+  const own = tokens.map(strong);
+  const next = [...own];
+  for (let place = own.length - 2; place >= 0; place--) next[place] ||= next[place + 1];
+  let before = line;
+  return own.map((way, place) => (way ? (before = way) : before === (next[place] || line) ? before : line));
+}
+
 /* The original: each word is a button, whatever number of tokens it has. */
 function words(tokens) {
   const line = make("p", "tok-line tok-words");
-  line.dir = "auto";
+  line.dir = tokens.map(strong).find(Boolean) || "ltr"; // its words say nothing of it: each run has a direction of its own
+  const ways = directions(tokens, line.dir);
   let button = null;
   let run = null; // words of one direction: buttons are boxes, which would stand in the line's direction
   tokens.forEach((one, place) => {
     if (!button || tokens[place - 1].w !== one.w) {
-      const way = RIGHT_TO_LEFT.test(one.t) ? "rtl" : /\p{L}/u.test(one.t) ? "ltr" : run?.dir || "ltr";
+      const way = ways[place];
       if (place && !one.g) (run?.dir === way ? run : line).append(" ");
       if (run?.dir !== way) {
         run = make("span", "tok-run");

@@ -93,12 +93,28 @@ def test_words_that_are_pressed_before_the_answer_comes_are_all_left_out(
 def test_words_of_a_script_from_right_to_left_stand_in_its_order(
     open_page: Callable[..., Any], address: str
 ) -> None:
-    page = rebuilt(open_page, address, "the cat \u05d0\u05d1 \u05d2\u05d3 sees")
-    left = page.locator("#rebuild-view .tok-words button").evaluate_all(
-        "all => all.map(one => [one.textContent, one.getBoundingClientRect().left])"
+    one, two, smile = "\u05d0\u05d1", "\u05d2\u05d3", "\U0001f62d"
+    for written, seen in (
+        (f"the cat {one} {two} sees", ["the", "cat", two, one, "sees"]),
+        (f"the {one} {two} {smile} sees", ["the", two, one, smile, "sees"]),
+        (f"{one} {two} {smile} help me", ["help", "me", smile, two, one]),
+        (f"{one} {smile} {two} cat", ["cat", two, smile, one]),
+    ):
+        page = rebuilt(open_page, address, written)
+        left = page.locator("#rebuild-view .tok-words button").evaluate_all(
+            "all => all.map(one => [one.textContent, one.getBoundingClientRect().left])"
+        )
+        assert [word for word, _ in sorted(left, key=lambda word: word[1])] == seen
+
+
+def test_a_word_without_end_stays_inside_the_glass_box(open_page: Callable[..., Any], address: str) -> None:
+    page = rebuilt(open_page, address, f"the cat sees {'x' * 1500} at night")
+    page.locator(".inside summary").click()
+    page.wait_for_selector(".inside-token")
+    assert page.evaluate(
+        "Math.max(...[...document.querySelectorAll('.inside-token *')].map(one => one.getBoundingClientRect().right))"
+        " <= document.querySelector('.inside-strip').getBoundingClientRect().right + 1"
     )
-    places = dict(left)
-    assert places["the"] < places["cat"] < places["\u05d2\u05d3"] < places["\u05d0\u05d1"] < places["sees"]
 
 
 def test_the_decoder_writes_by_chance_and_the_seed_decides(

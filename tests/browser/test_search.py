@@ -135,9 +135,9 @@ def test_the_blind_test_takes_verdicts_by_press_and_key_and_saves_them(
     page.wait_for_selector(".blind-list li")
     assert page.locator(".blind-list").count() == 2
     first = page.locator(".blind-sentence").inner_text()
-    page.get_by_role("button", name="Left fits better").click()
+    page.keyboard.press("ArrowRight")  # the keys work from the first sentence on
     page.wait_for_function("text => document.querySelector('.blind-sentence').innerText !== text", arg=first)
-    page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="The same").click()
     page.wait_for_function("document.querySelector('.blind-result summary').innerText.startsWith('2 judged')")
     page.reload()
     page.get_by_role("tab", name="Blind test").click()

@@ -1,4 +1,4 @@
-"""The page's frame: header with the run picker, the tabs, and the one timer that keeps the header true."""
+"""The page's frame: header with the run picker, the tabs, and what keeps the header true."""
 
 from __future__ import annotations
 
@@ -53,7 +53,14 @@ def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
                 elem_id="picker",
                 min_width=200,
             )
-            facts = component("header", {}, uses=["dom"], elem_id="facts", min_width=200)
+            facts = component(
+                "header",
+                {},
+                uses=["dom"],
+                server_functions=[header.feed(workspace)],
+                elem_id="facts",
+                min_width=200,
+            )
         draft = gr.BrowserState("", storage_key="tsdae-draft", secret="tsdae-draft")
         own = gr.BrowserState("", storage_key="tsdae-own", secret="tsdae-own")
         base = gr.State(TrainConfig.from_preset(next(iter(PRESETS))).base_model)
@@ -73,7 +80,10 @@ def _brand() -> str:
 
 
 def _keep_true(shell: Shell) -> None:
-    """The run in the address, and the header's facts, at every load, choice and tick."""
+    """The run in the address, and the header's facts, at every load and choice, and when the list of runs changes.
+
+    The header asks by itself how the run is doing: an event of Gradio's would walk through all components of the page each time.
+    """
 
     def on_load(request: gr.Request) -> tuple[Any, ...]:
         tab = request.query_params.get("tab", "")
@@ -90,15 +100,11 @@ def _keep_true(shell: Shell) -> None:
     def on_pick(name: str) -> dict[str, Any]:
         return header.see(shell, name)[1]
 
-    def on_tick(name: str, shown: dict[str, Any]) -> tuple[Any, ...]:
-        if not shown:  # the load is not answered yet, and the picker still holds what it was built with
-            return gr.skip(), gr.skip()
-        picker, facts = header.see(shell, name)
-        same = facts["edition"] == shown.get("edition") and facts["run"] == (name or "")
-        return gr.skip() if same else picker, gr.skip() if facts == shown else facts
+    def on_changed(name: str) -> tuple[Any, ...]:
+        return header.see(shell, name)
 
     shell.app.load(on_load, None, [shell.picker, shell.facts, shell.tabs], **LIGHT)
     shell.app.load(on_unknown, None, None, **QUIET)
     shell.picker.change(on_pick, shell.picker, shell.facts, **LIGHT)
     shell.tabs.change(None, None, None, js=TAB_INTO_URL, **QUIET)
-    gr.Timer(1.5).tick(on_tick, [shell.picker, shell.facts], [shell.picker, shell.facts], **LIGHT)
+    shell.facts.runs_changed(on_changed, shell.picker, [shell.picker, shell.facts], **LIGHT)

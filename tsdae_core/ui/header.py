@@ -1,8 +1,9 @@
-"""What the header and the Train tab say about a run: plain facts in words, read from its folder at every tick."""
+"""What the header and the Train tab say about a run: plain facts in words, read from its folder whenever the page asks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -23,10 +24,26 @@ RESUMABLE = ("new", "stopped", "failed", "crashed")
 
 def see(shell: Shell, *wanted: str | None) -> tuple[gr.Dropdown, dict[str, Any]]:
     """The picker on the first wanted run that exists (else the newest), and the facts of that run."""
-    choices = run_choices(shell.workspace)
+    choices, facts = _look(shell.workspace, *wanted)
+    return gr.Dropdown(choices=choices, value=facts["run"]), facts
+
+
+def feed(workspace: Path) -> Callable[[Any], dict[str, Any]]:
+    """`look` for `component(..., server_functions=...)`: from JavaScript, `await server.look(run)` answers what `about` says of
+    that run, or of the newest when it is gone."""
+
+    def look(asked: Any) -> dict[str, Any]:
+        name = asked[0] if isinstance(asked, list) and asked else asked
+        return _look(workspace, str(name))[1]
+
+    return look
+
+
+def _look(workspace: Path, *wanted: str | None) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    choices = run_choices(workspace)
     name = choose([value for _, value in choices if value], *wanted)
-    run = next((run for run in list_runs(shell.workspace) if run.name == name), None)
-    return gr.Dropdown(choices=choices, value=name), about(run, choices)
+    run = next((run for run in list_runs(workspace) if run.name == name), None)
+    return choices, about(run, choices)
 
 
 def run_choices(workspace: Path) -> list[tuple[str, str]]:
