@@ -18,8 +18,8 @@ from PIL import Image
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
 from tsdae_core.encoders import load_encoder
-from tsdae_core.map_export import FORMATS, picture, save, to_csv, to_html
-from tsdae_core.map_picture import CATEGORIES, colours_of
+from tsdae_core.map_export import FORMATS, colouring, ends_of, picture, save, to_csv, to_html
+from tsdae_core.map_picture import CATEGORIES, GREY, colours_of
 from tsdae_core.map_sheet import Layer, Sheet
 
 HOSTILE = '</script><img src=x onerror="window.hit=1"> ${1} =1+1'
@@ -97,10 +97,35 @@ def test_many_categories_end_in_others_and_numbers_become_a_scale() -> None:
     assert len(named.legend) == CATEGORIES
     assert named.legend[-1][0] == "17 others (170)"
     assert len({(colour, sign) for _, colour, sign in named.legend}) == CATEGORIES
-    scaled = colours_of(np.array([0, 0.5, 1], np.float32), title="share", top=1.0)
+    long = colours_of(["w" * 500] * 1234).legend[0][0]
+    assert long.endswith("w… (1,234)") and len(long) == 32, "a long name hides no count"
+    scaled = colours_of(np.array([0, 0.5, 1], np.float32), title="share")
     assert scaled.of[0] == "#440154"
     assert scaled.of[-1] == "#fde725"
     assert scaled.legend[0][0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("column", "spread", "ends"),
+    [
+        ("loss", (3.0, 9.0), (0.0, 9.0)),  # nats: no share of anything
+        ("drop", (-0.5, 1.5), (-0.5, 1.5)),  # what got worse is told from what stayed
+        ("steady", (0.6, 0.8), (0.6, 0.8)),
+        ("trust", (0.2, 0.6), (0.0, 1.0)),
+        ("change", (0.2, 0.6), (0.0, 1.0)),
+    ],
+)
+def test_a_column_of_numbers_has_a_scale_that_spans_it(
+    column: str, spread: tuple[float, float], ends: tuple[float, float]
+) -> None:
+    values = np.append(np.linspace(*spread, 399), np.nan).astype(np.float32)
+    assert ends_of(column, values) == pytest.approx(ends, abs=0.1)
+    sheet = make_sheet(400)
+    sheet.layers[0].more[column] = values
+    colours = colouring(sheet, sheet.layers[0], column)
+    assert colours.of[-1] == GREY, "what is not known has no place on the scale"
+    assert float(colours.legend[0][0]) == pytest.approx(ends[1], abs=0.1)
+    assert float(colours.legend[-1][0]) == pytest.approx(ends[0], abs=0.1)
 
 
 @pytest.fixture(scope="module")

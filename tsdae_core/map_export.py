@@ -21,9 +21,16 @@ from tsdae_core.map_sheet import Layer, Sheet
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TITLES = {
-    "trust": "true neighbours", "change": "changed", "loss": "nats per token", "drop": "nats less", "steady": "cosine",
+    "words": "words", "trust": "true neighbours", "change": "changed", "loss": "nats per token", "drop": "nats less",
+    "steady": "cosine",
 }  # fmt: skip
-"""What the numbers of a further column are."""
+"""What the numbers of a column are."""
+
+SHARES = ("trust", "change")
+"""Columns from none to all."""
+
+FROM_THE_LOWEST = ("drop", "steady")
+"""Columns that say nothing near nought, or go below it."""
 
 FORMATS = (".html", ".csv", ".png", ".svg")
 
@@ -69,17 +76,30 @@ def colouring(sheet: Sheet, layer: Layer, colour: str = "") -> Colours:
         colour: "label", "cluster", "words", or one of the layer's further columns; "" takes labels when there are any,
             else groups. What the map does not have falls back to that too.
     """
-    if colour in layer.more:
-        values = np.nan_to_num(layer.more[colour])
-        shares = colour in ("trust", "change", "steady")
-        return colours_of(values, title=TITLES.get(colour, colour), top=1.0 if shares else 0.0)
+    values = layer.more.get(colour)
     if colour == "words":
-        return colours_of(
-            np.array([len(text.split()) for text in sheet.sentences], np.float32), title="words"
-        )
+        values = np.array([len(text.split()) for text in sheet.sentences], np.float32)
+    if values is not None:
+        return colours_of(values, title=TITLES.get(colour, colour), ends=ends_of(colour, values))
     if colour != "cluster" and any(sheet.labels):
         return colours_of([label or "no label" for label in sheet.labels])
     return colours_of(group_names(layer), last="in no group")
+
+
+def ends_of(column: str, values: np.ndarray) -> tuple[float, float]:
+    """The numbers that get the first and the last colour: of a share nought and one, else such that an outlier takes no colour
+    from the rest.
+
+    Args:
+        column: the name of `values`: "words" or one of a layer's further columns.
+        values: (N,); nan where nothing is known.
+    """
+    known = values[~np.isnan(values)]
+    if column in SHARES or not len(known):
+        return 0.0, 1.0
+    low, top = (float(end) for end in np.quantile(known, (0.01, 0.99)))
+    low = low if column in FROM_THE_LOWEST else 0.0
+    return low, max(top, low + 0.01)
 
 
 def group_names(layer: Layer) -> list[str]:
@@ -134,6 +154,14 @@ def to_html(sheet: Sheet) -> str:
             "faithful": layer.faithful,
             "groups": group_names(layer) if layer.names else [],
             "more": {name: _packed(column.astype(np.float32)) for name, column in layer.more.items()},
+            "scales": {
+                name: {
+                    "title": TITLES.get(name, name),
+                    "ends": ends_of(name, column),
+                    "share": name in SHARES,
+                }
+                for name, column in layer.more.items()
+            },
         }
         for layer in sheet.layers
     ]

@@ -42,22 +42,27 @@ class Colours:
 
 
 def colours_of(
-    values: Sequence[str] | np.ndarray, *, title: str = "", top: float = 0.0, last: str = ""
+    values: Sequence[str] | np.ndarray,
+    *,
+    title: str = "",
+    ends: tuple[float, float] = (0.0, 1.0),
+    last: str = "",
 ) -> Colours:
     """Colours for categories (strings) or numbers.
 
     Args:
-        values: N strings or a float array (N,).
+        values: N strings or a float array (N,); nan is grey.
         title: what the numbers mean.
-        top: the number that gets the last colour; 0 takes one that 99 % of the numbers stay below.
+        ends: the numbers that get the first and the last colour.
         last: a category that stands for none of the others: grey, and at the end.
     """
     if isinstance(values, np.ndarray):
-        top = top or float(np.quantile(values, 0.99)) or 1.0
-        steps = np.clip(values / top * (len(VIRIDIS) - 1), 0, len(VIRIDIS) - 1)
-        tops = [top * place / (len(VIRIDIS) - 1) for place in range(len(VIRIDIS))]
-        scale = [(f"{value:.3g}", colour, 0) for value, colour in zip(tops, VIRIDIS, strict=True)]
-        return Colours([_between(step) for step in steps.tolist()], [0] * len(values), scale[::-1], title)
+        low, top = ends
+        steps = np.clip((values - low) / (top - low), 0, 1) * (len(VIRIDIS) - 1)
+        marks = np.linspace(low, top, len(VIRIDIS)).tolist()
+        scale = [(f"{value:.3g}", colour, 0) for value, colour in zip(marks, VIRIDIS, strict=True)]
+        shades = [GREY if np.isnan(step) else _between(step) for step in steps.tolist()]
+        return Colours(shades, [0] * len(values), scale[::-1], title)
     counts = Counter(values)
     by_size = sorted(
         counts, key=lambda name: (-counts[name], "" if last else name)
@@ -65,12 +70,12 @@ def colours_of(
     order = [name for name in by_size if name != last]
     shown = order if len(order) <= CATEGORIES else order[: CATEGORIES - 1]
     style = {name: (PALETTE[place % 8], place // 8) for place, name in enumerate(shown)}
-    legend = [(f"{name} ({counts[name]:,})", *style[name]) for name in shown]
+    legend = [(_with_count(name, counts[name]), *style[name]) for name in shown]
     rest = sum(counts[name] for name in order[len(shown) :])
     if rest:
         legend.append((f"{len(order) - len(shown):,} others ({rest:,})", GREY, 0))
     if last and counts[last]:
-        legend.append((f"{last} ({counts[last]:,})", GREY, 0))
+        legend.append((_with_count(last, counts[last]), GREY, 0))
     chosen = [style.get(name, (GREY, 0)) for name in values]
     return Colours([colour for colour, _ in chosen], [sign for _, sign in chosen], legend)
 
@@ -163,6 +168,12 @@ def _shape(x: float, y: float, size: float, sign: int, colour: str) -> str:
 def _xml(text: str) -> str:
     """Escaped, and without the control characters that XML forbids."""
     return escape("".join(letter for letter in text if letter >= " "))
+
+
+def _with_count(name: str, count: int) -> str:
+    """A long name is cut, its count is not."""
+    many = f" ({count:,})"
+    return _short(name, 32 - len(many)) + many
 
 
 def _short(text: str, most: int = 32) -> str:

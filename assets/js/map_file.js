@@ -33,6 +33,7 @@
     more: Object.fromEntries(Object.entries(layer.more).map(([name, column]) => [name, unpack(column, Float32Array)])),
   }));
   const words = Float32Array.from(data.sentences, (text) => text.split(/\s+/).filter(Boolean).length);
+  const lengths = { title: "words", ends: [0, Math.max(1, Float32Array.from(words).sort()[Math.floor(0.99 * (count - 1))])] };
   const night = window.matchMedia("(prefers-color-scheme: dark)");
   const shade = (colour) => (night.matches && IN_THE_DARK[colour]) || colour;
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -93,9 +94,10 @@
     const seen = found ? { opacity: rows.map((row) => (found.has(row) ? 0.95 : 0.08)) } : { opacity: 0.7 };
     const values = colour.value === "words" ? words : layer.more[colour.value];
     if (!values) return { size, color: shade(one.colour), symbol: SYMBOLS[one.sign], ...seen };
-    const top = colour.value === "words" ? Math.max(1, Float32Array.from(values).sort()[Math.floor(0.99 * (count - 1))]) : 1;
-    const bar = { thickness: 10, len: 0.6, outlinewidth: 0, tickfont: { color: style("--ink") }, tickformat: colour.value === "words" ? "d" : ".0%" };
-    return { size, color: rows.map((row) => values[row]), cmin: 0, cmax: top, colorscale: "Viridis", reversescale: night.matches, showscale: true, colorbar: bar, ...seen };
+    const { title, ends, share } = colour.value === "words" ? lengths : layer.scales[colour.value];
+    const font = { color: style("--ink") };
+    const bar = { thickness: 10, len: 0.6, outlinewidth: 0, tickfont: font, title: { text: title, side: "top", font }, ...(share ? { tickformat: ".0%" } : {}) };
+    return { size, color: rows.map((row) => values[row]), cmin: ends[0], cmax: ends[1], colorscale: "Viridis", reversescale: night.matches, showscale: true, colorbar: bar, ...seen };
   }
 
   function traces() {
