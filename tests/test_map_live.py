@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import torch
 
 from tests.drawn import WAIT, ask, with_decoder
 from tsdae_core import launch, map_live, maps
-from tsdae_core.runs import ACTIVE, Run
+from tsdae_core.runs import ACTIVE, Job, Run
 from tsdae_core.storage import from_base, save
 
 
@@ -84,6 +84,31 @@ def test_a_map_started_from_the_last_stays_near_it(run: Run) -> None:
     assert first is not None and second is not None
     moved, apart = (np.linalg.norm(first.xy - other, axis=1).mean() for other in (second.xy, first.xy[::-1]))
     assert moved < apart / 3
+
+
+class Told(Job):
+    """A job that remembers what it said it was doing."""
+
+    phases: ClassVar[list[str]] = []
+
+    def write_status(self, **said: Any) -> None:
+        self.phases.append(str(said.get("phase")))
+        super().write_status(**said)
+
+
+def test_what_takes_long_is_said_before_it_begins(run: Run) -> None:
+    job = Told(maps.live_job(run).path)
+    maps.describe(job, run, [], run.path.parent)
+    drawn = run.corpus()["sentence"].to_pylist()
+    map_live.add(job, "base:live", drawn, rows=np.arange(90), workspace=run.path.parent)
+    said = list(dict.fromkeys(job.phases))
+    assert said == [
+        "Loading the base",
+        "Embedding with the base",
+        "Preparing UMAP of the base",  # the library's first import compiles for many seconds
+        "UMAP of the base, epoch",
+        "Naming the groups of the base",
+    ]
 
 
 def test_only_the_newest_of_several_checkpoints_is_drawn(run: Run, tiny_model_folder: Path) -> None:

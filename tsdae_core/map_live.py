@@ -111,6 +111,7 @@ def add(job: Job, system: str, drawn: list[str], *, rows: np.ndarray, workspace:
     job.write_status(phase=f"Loading {words}", step=0, total=0)
     encoder = explore.load_encoder(system, workspace)
     vectors = encoder.encode(drawn, progress=_teller(job, f"Embedding with {words}"))  # (N, H)
+    job.write_status(phase=f"Preparing UMAP of {words}", step=0, total=0)  # its import takes longest of all
     points, scores = neighbour_graph(vectors, GRAPH)
     before = maps.read_map(job, place - 1) if place else None
     first = maps.read_graph(job, 0) if place else None
@@ -121,6 +122,7 @@ def add(job: Job, system: str, drawn: list[str], *, rows: np.ndarray, workspace:
         again = replace(options, epochs=EPOCHS, rate=RATE)
         moved = project(vectors, points, scores, options=again, init=before.xy, on_epoch=tell)
         xy = turned(moved, before.xy)
+    job.write_status(phase=f"Naming the groups of {words}", step=0, total=0)
     for part, array in (("points", points.astype(np.int32)), ("scores", scores.astype(np.float32))):
         maps.save_array(maps.graph_path(job, part, place), array)
     change = neighbour_change(points if first is None else first[0], points)
