@@ -17,6 +17,7 @@ LEVELS = [
     [
         "methods",
         "presets",
+        "fields",
         "config",
         "noise",
         "records",

@@ -7,58 +7,17 @@ those of its authors' training script; what goes beyond the paper is off by defa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from tsdae_core import fields
+from tsdae_core.fields import Setting, setting
 from tsdae_core.methods import METHODS, OWN
 from tsdae_core.presets import PRESETS
 
 BUNDLED_MODEL = "all-MiniLM-L6-v2 (bundled)"
 """The value of `base_model` that names the encoder which comes with the app and needs no download."""
-
-
-def setting(
-    default: Any,
-    label: str,
-    help: str,
-    *,
-    group: str = "Training",
-    min: float | None = None,
-    max: float | None = None,
-    step: float | None = None,
-    choices: Sequence[str] | None = None,
-    advanced: bool = True,
-) -> Any:
-    """A field of `TrainConfig` together with the words and limits that the form and the command line show."""
-    words: Any = {
-        "label": label,
-        "group": group,
-        "step": step,
-        "choices": list(choices or []),
-        "advanced": advanced,
-    }
-    return Field(default, description=help, ge=min, le=max, json_schema_extra=words)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What the form and the command line need to know of one field."""
-
-    name: str
-    default: Any
-    label: str
-    help: str
-    group: str
-    kind: type
-    min: float | None
-    max: float | None
-    step: float | None
-    choices: list[str]
-    advanced: bool
-    optional: bool
 
 
 class TrainConfig(BaseModel):
@@ -296,7 +255,7 @@ class TrainConfig(BaseModel):
             method = METHODS.get(str(values.get("objective")))
             values = (method.defaults if method else {}) | values
             for name, value in values.items():
-                choices = _extra(name).get("choices") if name in cls.model_fields else None
+                choices = describe(name).choices if name in cls.model_fields else None
                 if choices and value not in choices:
                     raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
         return values
@@ -335,64 +294,17 @@ class TrainConfig(BaseModel):
         return checked(base | changes)
 
 
-def _extra(name: str) -> dict[str, Any]:
-    extra = TrainConfig.model_fields[name].json_schema_extra
-    return extra if isinstance(extra, dict) else {}
-
-
 def checked(values: dict[str, Any]) -> TrainConfig:
     """A `TrainConfig` from plain values. Raises `ValueError` with one sentence per wrong setting."""
     try:
         return TrainConfig(**values)
     except ValidationError as error:
-        raise ValueError("; ".join(_sentence(item) for item in error.errors())) from error
-
-
-def _sentence(item: Any) -> str:
-    """One pydantic error in our words: which setting, what is allowed, what was given."""
-    name = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        return f"there is no setting {name!r}; the settings are {', '.join(TrainConfig.model_fields)}"
-    if not name:
-        return str(item["msg"]).removeprefix("Value error, ")
-    known = describe(name)
-    limits = [f"at least {_plain(known.min)}"] if known.min is not None else []
-    limits += [f"at most {_plain(known.max)}"] if known.max is not None else []
-    allowed = " and ".join(limits) or f"a {known.kind.__name__}"
-    whole = "a whole number, " if known.kind is int else ""
-    got = "it is empty" if item["input"] is None else f"got {item['input']!r}"
-    return f"{name} must be {whole}{allowed}; {got}"
-
-
-def _plain(number: float) -> str:
-    """A limit as people write it: 100,000,000 or 0.05."""
-    return f"{int(number):,}" if number == int(number) else f"{number:g}"
+        raise ValueError("; ".join(fields.sentence(TrainConfig, item) for item in error.errors())) from error
 
 
 def describe(name: str) -> Setting:
     """What is known of one setting. Raises `ValueError` for a name that is none."""
-    if name not in TrainConfig.model_fields:
-        raise ValueError(
-            f"there is no setting {name!r}; the settings are {', '.join(TrainConfig.model_fields)}"
-        )
-    field = TrainConfig.model_fields[name]
-    extra = _extra(name)
-    bounds = {type(limit).__name__: limit for limit in field.metadata}
-    kind = field.annotation if isinstance(field.annotation, type) else str
-    return Setting(
-        name=name,
-        default=field.default,
-        label=extra["label"],
-        help=field.description or "",
-        group=extra["group"],
-        kind=kind,
-        min=getattr(bounds.get("Ge"), "ge", None),
-        max=getattr(bounds.get("Le"), "le", None),
-        step=extra["step"],
-        choices=extra["choices"],
-        advanced=extra["advanced"],
-        optional=False,
-    )
+    return fields.describe(TrainConfig, name)
 
 
 def settings() -> list[Setting]:
