@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.conftest import make_sentences
@@ -106,3 +107,30 @@ def test_the_names_without_ignored_words_keep_their_groups_and_places(run: Run, 
     saved = b64decode(ask(run, "saved", job.name, "csv", 1, "", False, word)["data"]).decode("utf-8-sig")
     groups = {row["group_trained_encoder"] for row in csv.DictReader(StringIO(saved))}
     assert groups == {one["text"] for one in after}
+
+
+def saved_text(run: Run, job: Job, kind: str, *seen: Any) -> str:
+    """A file that is saved of what the trained encoder's map shows."""
+    return b64decode(ask(run, "saved", job.name, kind, 1, *seen)["data"]).decode("utf-8-sig")
+
+
+def test_a_picture_coloured_by_similarity_is_saved_so(run: Run, job: Job) -> None:
+    assert ">similarity<" in saved_text(run, job, "svg", "query", False, "", HOSTILE)
+    table = list(csv.DictReader(StringIO(saved_text(run, job, "csv", "query", False, "", HOSTILE))))
+    near = [float(row["similarity_trained_encoder"]) for row in table]
+    assert near[0] == pytest.approx(1, abs=1e-3) and max(near) == near[0], "it is the first sentence"
+
+
+def test_plain_axes_are_saved_as_plain_axes(run: Run, job: Job) -> None:
+    phrases = ("the red boat", "<b>at night")
+    axes = ask(run, "axes", job.name, 1, *phrases)
+    x = np.frombuffer(b64decode(axes["x"]), np.float32)
+    table = list(csv.DictReader(StringIO(saved_text(run, job, "csv", "label", False, "", "", *phrases))))
+    np.testing.assert_allclose([float(row["x"]) for row in table], x, atol=1e-4)
+    assert table[1]["group"] == "group 1", "the groups have names still"
+    drawing = saved_text(run, job, "svg", "cluster", False, "", "", *phrases)
+    assert "upwards to &quot;&lt;b&gt;at night&quot;" in drawing
+    assert "group 1 (20)" in drawing
+    assert (
+        "saved as a picture" in ask(run, "saved", job.name, "html", 1, "", False, "", "", *phrases)["error"]
+    )

@@ -22,14 +22,14 @@ ASSETS = Path(__file__).resolve().parents[1] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TITLES = {
     "words": "words", "trust": "true neighbours", "change": "changed", "loss": "nats per token", "drop": "nats less",
-    "steady": "cosine",
+    "steady": "cosine", "similarity": "similarity",
 }  # fmt: skip
 """What the numbers of a column are."""
 
 SHARES = ("trust", "change")
 """Columns from none to all."""
 
-FROM_THE_LOWEST = ("drop", "steady")
+FROM_THE_LOWEST = ("drop", "steady", "similarity")
 """Columns that say nothing near nought, or go below it."""
 
 FORMATS = (".html", ".csv", ".png", ".svg")
@@ -64,9 +64,8 @@ def picture(sheet: Sheet, kind: str, *, place: int = -1, colour: str = "", dark:
     """
     layer = sheet.layers[place]
     write = png if kind == "png" else svg
-    return write(
-        layer.xy, colouring(sheet, layer, colour), layer.names, title=caption(sheet, layer), dark=dark
-    )
+    written = [one for one in layer.names if "x" in one]
+    return write(layer.xy, colouring(sheet, layer, colour), written, title=caption(sheet, layer), dark=dark)
 
 
 def colouring(sheet: Sheet, layer: Layer, colour: str = "") -> Colours:

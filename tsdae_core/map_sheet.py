@@ -36,10 +36,11 @@ class Layer:
         title: the encoder as people name it.
         xy: (N, D) in [-1, 1]; pictures and pages are drawn of the first two.
         groups: (N,) group of each point, -1 for none.
-        names: the groups' names: dicts of text, x, y and, in space, z; largest group first.
+        names: the groups' names: dicts of text and, where they are written on the map, x, y and, in space, z; largest group
+            first.
         near: (N, k) each point's true nearest others, by number; k may be 0.
         faithful: share of near points that are true neighbours, or None.
-        more: further columns (N,) by name: "trust", "change", and those of `map_layers` that were asked for.
+        more: further columns (N,) by name: "trust", "change", "similarity" to a typed sentence, and those of `map_layers` that were asked for.
     """
 
     title: str
@@ -90,6 +91,30 @@ def renamed(sheet: Sheet, ignore: str) -> Sheet:
         called = [one | {"text": text} for one, text in zip(layer.names, texts, strict=True)]
         layers.append(replace(layer, names=called))
     return replace(sheet, layers=layers)
+
+
+def with_column(sheet: Sheet, place: int, name: str, values: np.ndarray) -> Sheet:
+    """The same with one more column (N,) of the layer at `place`."""
+    layers = list(sheet.layers)
+    layers[place] = replace(layers[place], more=layers[place].more | {name: values})
+    return replace(sheet, layers=layers)
+
+
+def with_axes(sheet: Sheet, place: int, xy: np.ndarray, phrases: tuple[str, str]) -> Sheet:
+    """The layer at `place` alone, on two plain axes instead of its map; its groups keep their names, which have no place there.
+
+    Args:
+        xy: (N, 2) cosines to the two phrases.
+    """
+    layer = sheet.layers[place]
+    names = [{"text": one["text"]} for one in layer.names]
+    seen = replace(layer, title=f"{layer.title}, {_axes_words(phrases)}", xy=xy, names=names)
+    return replace(sheet, layers=[seen])
+
+
+def _axes_words(phrases: tuple[str, str]) -> str:
+    across, up = (phrase if len(phrase) <= 40 else f"{phrase[:39]}…" for phrase in phrases)
+    return f'to the right the nearer to "{across}", upwards to "{up}"'
 
 
 def draw(
@@ -161,10 +186,9 @@ def on_axes(
     sentences, labels, lines = _columns(table, maps.sample(table.num_rows, options.seed))
     encoder, vectors = _embedded(system, sentences, workspace, cache_dir, told)
     xy = vectors @ encoder.encode(phrases).T  # (N, 2)
-    across, up = (phrase if len(phrase) <= 40 else f"{phrase[:39]}…" for phrase in phrases)
     count = len(sentences)
     layer = Layer(
-        f'to the right the nearer to "{across}", upwards to "{up}"',
+        _axes_words(phrases),
         xy,
         np.full(count, UNCLUSTERED, np.int16),
         [],

@@ -274,7 +274,7 @@ function describe() {
     trust.lastChild.title = "1: no sentence is shown near another that it is far from. Venna and Kaski's measure, 15 neighbours, on up to 2,000 points.";
   }
   if (shown.z) trust.append(" Drag to turn. A lasso selects in 2-D only; here a group is selected by hiding the others and pressing Select what is shown.");
-  for (const one of saving.options) one.disabled = !!shown.z && !["", "csv"].includes(one.value);
+  for (const one of saving.options) one.disabled = (!!shown.z && !["", "csv"].includes(one.value)) || (shown.of.kind === "axes" && one.value === "html");
 }
 
 async function turnTo(name) {
@@ -289,20 +289,6 @@ async function turnTo(name) {
 
 // ---- what the user does
 
-async function save() {
-  const kind = saving.value;
-  saving.value = "";
-  if (!kind || !map) return;
-  saving.disabled = true;
-  saving.options[0].text = "Saving …";
-  const done = await server.saved(run, map.key, kind, map.layouts[which].place, colour.value, dark(), remembered.ignore || "").catch(() => ({ error: "The app does not answer." }));
-  saving.options[0].text = FILES[0][1];
-  saving.disabled = false;
-  if (done.error) {
-    note.hidden = false;
-    note.textContent = `Not saved: ${done.error}`;
-  } else download(done.name, done.type, done.data, true);
-}
 saving.addEventListener("change", save);
 
 function remember() {

@@ -9,7 +9,8 @@
   const NONE = "in no group";
   const MOST = 24;
   const WORDS = { trust: "true neighbours near it", change: "neighbours changed by training", loss: "loss when rebuilt",
-    drop: "loss fallen since the first checkpoint", steady: "steadiness under damage" };
+    drop: "loss fallen since the first checkpoint", steady: "steadiness under damage",
+    similarity: "similarity to the placed sentence" };
 
   const at = (id) => document.getElementById(id);
   const make = (tag, className, text) => {

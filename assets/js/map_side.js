@@ -75,7 +75,7 @@ function showCard(card, by) {
   list.append(...card.near.map(hitItem));
   const head = make("p", "map-facts", "");
   if (card.label) head.append(inDirection(make("span", "near-label", card.label)));
-  head.append(make("span", "", card.at ? "typed, placed between its nearest" : `line ${number(card.line)}`));
+  head.append(make("span", "", card.at ? `typed, placed ${axes ? "by its own similarity to the two phrases" : "between its nearest"}` : `line ${number(card.line)}`));
   side.replaceChildren(close, inDirection(make("p", "map-sentence", card.sentence)), head, ...(map.said.decoder ? [rebuiltFold(card, by)] : []),
     make("h4", "", card.known !== false ? `Nearest by ${encoderWords(by)}, in the original space` : "The nearest sentences come with the UMAP"), list); // prettier-ignore
   side.hidden = false;

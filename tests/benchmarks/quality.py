@@ -151,6 +151,15 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
                         yield case
 
 
+def of_base(case: Case, system: str, out: Path, chosen: Sequence[Task]) -> dict[str, float]:
+    """The scores of what a case starts from: no corpus, recipe or seed changes them."""
+    file = out / "results" / "bases" / f"{'-'.join(case.base.replace(',', '').split())}.json"
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(score([system], chosen, out / "runs")[system]), encoding="utf-8")
+    return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
 def results(case: Case, data: Path, out: Path, chosen: Sequence[Task]) -> dict[str, Any]:
     """Scores of the base and of every checkpoint, with the label-free numbers of the look nearest to each."""
     file = out / "results" / f"{case.name}.json"
@@ -164,14 +173,17 @@ def results(case: Case, data: Path, out: Path, chosen: Sequence[Task]) -> dict[s
     steps = sorted(int(folder.name.split("-")[1]) for folder in (run / "checkpoints").iterdir())
     middle = [f"{case.name}@{step}" for step in steps[:-1]]
     inside = [task for task in chosen if task.name.startswith(IN_DOMAIN[case.corpus])]
-    scores = score([f"base:{case.name}", case.name], chosen, workspace) | (
-        score(middle, inside, workspace) if middle else {}
+    untrained = f"base:{case.name}"
+    scores = (
+        {untrained: of_base(case, untrained, out, chosen)}
+        | score([case.name], chosen, workspace)
+        | (score(middle, inside, workspace) if middle else {})
     )
     looks = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     looks = [row for row in looks if "held_out" in row]
     points = []
     for step, name in [
-        (0, f"base:{case.name}"),
+        (0, untrained),
         *zip(steps[:-1], middle, strict=True),
         (steps[-1], case.name),
     ]:

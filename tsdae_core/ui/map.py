@@ -28,6 +28,7 @@ PARTS = (
     "map_side",
     "map_chosen",
     "map_more",
+    "map_saves",
     "map_views",
 )
 FLAT, DEEP, LIVE = "flat", "deep", "live"

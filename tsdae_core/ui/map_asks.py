@@ -30,17 +30,17 @@ def asks(workspace: Path, find_map: Find, packed: Pack) -> list[Callable[[list[A
     safely = answering(workspace, find_map)
 
     def on_place(run: Run, job: Job, place: int, text: str, a: str = "", b: str = "") -> dict[str, Any]:
-        index = _index(workspace, run, job, int(place))
+        index = index_of(workspace, run, job, int(place))
         return far(index) or _placed(
             run, job, int(place), index.result(), str(text), (str(a), str(b)), packed
         )
 
     def on_axes(run: Run, job: Job, place: int, a: str, b: str) -> dict[str, Any]:
-        index = _index(workspace, run, job, int(place))
+        index = index_of(workspace, run, job, int(place))
         if waiting := far(index):
             return waiting
         rows = drawn_rows(job)
-        x, y = (index.result().scores(_phrase(text))[rows] for text in (a, b))
+        x, y = (index.result().scores(phrase(text))[rows] for text in (a, b))
         return {"x": packed(x), "y": packed(y)}
 
     def place(asked: list[Any]) -> Any:
@@ -83,14 +83,16 @@ def far(work: Opening) -> dict[str, Any] | None:
     return {"phase": work.phase, "done": work.done, "total": work.total}
 
 
-def _phrase(text: Any) -> str:
-    phrase = str(text).strip()[:LONGEST]
-    if not phrase:
+def phrase(text: Any) -> str:
+    """What was typed, cut to what is read. Raises `ValueError` when it is blank."""
+    typed = str(text).strip()[:LONGEST]
+    if not typed:
         raise ValueError("a phrase is missing; type one for each axis")
-    return phrase
+    return typed
 
 
-def _index(workspace: Path, run: Run, job: Job, place: int) -> Opening:
+def index_of(workspace: Path, run: Run, job: Job, place: int) -> Opening:
+    """The vectors of the map's text by its encoder at `place`, there or on their way."""
     from tsdae_core import maps  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     return opening(workspace, run, maps.systems_of(job)[place], looked=text_of(run, job))
@@ -123,7 +125,7 @@ def _placed(
     if all(phrases):
         vector, ends = (
             index.encoder.encode([text])[0],
-            index.encoder.encode([_phrase(one) for one in phrases]),
+            index.encoder.encode([phrase(one) for one in phrases]),
         )
         where = tuple(float(end @ vector) for end in ends)
     else:

@@ -18,14 +18,12 @@ from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.map_asks import asks
 from tsdae_core.ui.map_points import point_asks
+from tsdae_core.ui.map_saves import saving
 from tsdae_core.ui.map_state import Choice, find_map, state_of, table, text_of
 from tsdae_core.ui.warm import heavy
 
 MOST_SELECTED = 2000
 """Sentences handed out at once."""
-
-FILES = {"html": "text/html", "png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
-"""What a map is saved as, and the type that the browser gives it."""
 
 NEAREST = 10
 CATEGORIES = 24
@@ -54,9 +52,6 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
     def names(asked: list[Any]) -> Any:
         return _safely(_names, workspace, asked)
 
-    def saved(asked: list[Any]) -> Any:
-        return _safely(_saved, workspace, asked)
-
     points = point_asks(workspace, find_map, read_only=read_only)
     return [
         state,
@@ -65,7 +60,7 @@ def feeds(workspace: Path, *, read_only: bool = False) -> list[Callable[[list[An
         names,
         card,
         sentences,
-        saved,
+        saving(workspace, find_map),
         *asks(workspace, find_map, packed),
         *points,
     ]
@@ -168,34 +163,6 @@ def _sentences(run: Run, key: Any, points: list[int]) -> Any:
     rows, _ = _opened(job, 0, _edition(job, 0))
     text = table(run, job)
     return [_sentence(text, int(rows[_checked(point, len(rows))])) for point in points[:MOST_SELECTED]]
-
-
-def _saved(
-    run: Run, key: Any, kind: str, place: int, colour: str, dark: bool, ignore: str = ""
-) -> dict[str, Any]:
-    """The map as a file: its name, type, and content as base64. The names leave out the words of `ignore`."""
-    heavy()
-    from tsdae_core import map_export  # noqa: PLC0415 (brings torch)
-    from tsdae_core.map_sheet import renamed, sheet_of  # noqa: PLC0415
-
-    if kind not in FILES:
-        raise ValueError(f"a map is saved as {', '.join(FILES)}; got {kind!r}")
-    sheet = sheet_of(run, find_map(run, key))
-    if kind != "csv" and sheet.layers[0].xy.shape[1] > 2:
-        raise ValueError("a map in space is saved as a table (CSV); the camera above it takes its picture")
-    if str(ignore).strip():
-        sheet = renamed(sheet, str(ignore)[:LONGEST])
-    if kind in ("png", "svg"):
-        place = min(max(0, int(place)), len(sheet.layers) - 1)
-        data = map_export.picture(sheet, kind, place=place, colour=str(colour), dark=bool(dark))
-    else:
-        text = map_export.to_html(sheet) if kind == "html" else map_export.to_csv(sheet)
-        data = text.encode("utf-8-sig" if kind == "csv" else "utf-8")
-    return {
-        "name": f"map-{run.name}.{kind}",
-        "type": FILES[kind],
-        "data": base64.b64encode(data).decode("ascii"),
-    }
 
 
 def _checked(point: Any, count: int) -> int:
