@@ -105,6 +105,7 @@ const texts = new Map();
 
 function clear(text, error) {
   map = shown = picked = typed = axes = null;
+  axesOff.hidden = true;
   halt();
   groups = [];
   texts.clear();

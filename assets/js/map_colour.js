@@ -43,26 +43,25 @@ function group() {
   const kind = colour.value;
   const layout = shown.of;
   const count = shown.x.length;
-  const split = (places, titles, greyAt) => {
+  const split = (places, titles, greyFrom) => {
     const rows = titles.map(() => []);
     for (let row = 0; row < count; row++) rows[places(row)].push(row);
     return titles
       .map((name, place) => ({
         name, rows: rows[place],
-        colour: place === greyAt ? GREY : COLOURS[place % 8],
-        sign: place === greyAt ? 0 : Math.floor(place / 8) % 3,
+        colour: place >= greyFrom ? GREY : COLOURS[place % 8],
+        sign: place >= greyFrom ? 0 : Math.floor(place / 8) % 3,
       }))
       .filter((one) => one.rows.length); // prettier-ignore
   };
   if (kind === "label") {
     const { labels, label: codes } = map.columns;
-    groups = split((row) => codes[row], labels, / others$/.test(labels.at(-1)) && labels.length === 24 ? 23 : -1);
+    groups = split((row) => codes[row], labels, / others$/.test(labels.at(-1)) && labels.length === 24 ? 23 : Infinity);
   } else if (kind === "cluster") {
-    const most = Math.min(23, layout.names.length);
+    const most = layout.names.length <= 24 ? layout.names.length : 23;
     const titles = layout.names.slice(0, most).map((one) => one.text);
-    const more = layout.names.length > most;
-    groups = split((row) => (layout.cluster[row] >= 0 && layout.cluster[row] < most ? layout.cluster[row] : most),
-      [...titles, more ? "smaller groups and none" : "in no group"], most); // prettier-ignore
+    const smaller = `${number(layout.names.length - most)} smaller groups`;
+    groups = split((row) => (layout.cluster[row] < 0 ? most + 1 : Math.min(layout.cluster[row], most)), [...titles, smaller, "in no group"], most);
   } else {
     groups = [{ name: "", rows: Array.from({ length: count }, (_, row) => row), colour: COLOURS[0], sign: 0 }];
   }
@@ -108,7 +107,7 @@ function drawLegend() {
       const made = button("map-chip", "", () => toggleGroup(one.name));
       made.append(sign, inDirection(make("span", "map-chip-name", one.name)), make("span", "map-chip-count", number(one.rows.length)));
       made.setAttribute("aria-pressed", String(!hidden.has(one.name)));
-      made.title = "Press to hide or show, press twice to show it alone";
+      made.title = `${one.name}\nPress to hide or show, press twice to show it alone`;
       made.addEventListener("dblclick", () => alone(one.name));
       return made;
     }),
