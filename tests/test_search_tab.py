@@ -6,11 +6,15 @@ from pathlib import Path
 
 import gradio as gr
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import make_sentences
+from tests.drawn import with_decoder
 from tsdae_core.config import TrainConfig
 from tsdae_core.runs import Run, create_run
-from tsdae_core.ui import search
+from tsdae_core.ui import columns, search
+from tsdae_core.ui.indexes import cancel
 
 
 @pytest.fixture
@@ -40,3 +44,22 @@ def test_a_link_brings_a_label_only_if_the_text_has_it(run: Run, asked: str, tak
     shown = search.label_choices(run.path.parent, run.name, chosen=asked)
     assert shown.value == taken
     assert [text for _, text in shown.choices] == ["", "x", "y"]
+
+
+def test_who_cancels_one_embedding_is_not_made_to_wait_for_the_next(
+    tmp_path: Path, tiny_model_folder: Path
+) -> None:
+    run = with_decoder(tmp_path, tiny_model_folder, count=10, name="large")
+    many = [f"{text} {number}" for number in range(100) for text in make_sentences(400)]
+    table = {"sentence": many, "line": list(range(len(many))), "label": [""] * len(many)}
+    pq.write_table(pa.table(table), run.corpus_path)
+    for shown in columns.found(tmp_path, run.name, "the red boat"):
+        if shown.get("waiting") == "Trained" and shown["progress"][1]:
+            cancel(run.corpus_path)
+    trained, base, words = shown["columns"]
+    assert "cancelled" in trained["error"]
+    assert "cancelled" in base["error"]
+    assert len(words["hits"]) == 10, "what takes no embedding answers still"
+    again = next(iter(columns.found(tmp_path, run.name, "the red boat")))
+    assert again["waiting"] == "Trained", "asked again, it begins anew"
+    cancel(run.corpus_path)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tsdae_core.base_models import known_models
 from tsdae_core.runs import Run, find_run, list_runs
-from tsdae_core.ui.indexes import WORDS, opening
+from tsdae_core.ui.indexes import WORDS, Cancelled, opening
 from tsdae_core.ui.own_text import RUNS_OWN, looked_at
 from tsdae_core.ui.rebuild_models import has_model
 from tsdae_core.ui.warm import heavy
@@ -94,11 +94,16 @@ def found(
         "in": key,
     }
     scores: list[Any] = []
+    cancelled = False
     for column in chosen:
         part: dict[str, Any] = {"title": column.title, "note": column.note, "kind": column.kind, "hits": []}
         try:
             index = opening(workspace, run, column.system, looked=looked)
             while not index.finished.wait(WAIT):
+                if cancelled and index.total and column.system != WORDS:
+                    index.cancelled = (
+                        True  # who did not want to wait for one embedding does not want the next
+                    )
                 progress = [index.phase, index.done, index.total, index.left]
                 yield shown | {"waiting": column.title, "kind": column.kind, "progress": progress}
             ready = index.result()
@@ -108,6 +113,7 @@ def found(
             part["hits"] = ready.hits(scored, HITS)
         except (ValueError, OSError) as error:
             scores.append(None)
+            cancelled |= isinstance(error, Cancelled)
             part["error"] = str(error)
         shown["columns"] = [*shown["columns"], part]
     heavy()
