@@ -78,9 +78,9 @@ function whence(of, title) {
 
 function line(one) {
   const row = make("tr");
-  const source = inDirection(make("td", "", one.source));
+  const source = inDirection(make("td", "many-text", one.source));
   source.title = `The encoder saw: ${one.damaged}`;
-  row.append(source, inDirection(make("td", "", one.text || "(nothing)")), make("td", "map-line", one.exact ? "yes" : "no"),
+  row.append(source, inDirection(make("td", "many-text", one.text || "(nothing)")), make("td", "map-line", one.exact ? "yes" : "no"),
     make("td", "map-line", percent(one.recovered)), make("td", "map-line", one.chrf.toFixed(2)), make("td", "map-line", one.loss.toFixed(2)),
     make("td", "map-line", one.stability.toFixed(2))); // prettier-ignore
   return row;

@@ -17,7 +17,10 @@ function groupTable(got) {
     bar.append(part);
     const share = make("td", "group-stayed");
     share.append(bar, make("span", "", one.stayed.toFixed(1)));
-    row.append(inDirection(make("td", "group-name", one.name)), make("td", "", number(one.count)), share,
+    const letters = Array.from(one.name);
+    const name = inDirection(make("td", "group-name", letters.length > 60 ? `${letters.slice(0, 59).join("")}…` : one.name));
+    if (letters.length > 60) name.title = one.name;
+    row.append(name, make("td", "", number(one.count)), share,
       make("td", "", one.jaccard.toFixed(2)), make("td", "", one.overlap.toFixed(2))); // prettier-ignore
     return row;
   };
