@@ -16,6 +16,18 @@ from tsdae_core.ui.drafts import find_draft, save_draft
 WISH = doors.Wish("file", None, None, "topics", None, None, None, False, 1, 5000)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("there is no text yet", "There is no text yet."),
+        ("notes.txt is empty; choose a file", "notes.txt is empty; choose a file."),  # as the file is called
+        ("all-MiniLM is not here!", "all-MiniLM is not here!"),
+    ],
+)
+def test_an_error_becomes_a_sentence_and_names_stay_as_they_are(said: str, shown: str) -> None:
+    assert texts.sentence(said) == shown
+
+
 def test_the_histogram_counts_every_sentence_and_says_the_share_cut_off():
     lengths = np.array([5] * 90 + [200] * 10)
     seen = texts.histogram(lengths, 128, total=100)

@@ -54,6 +54,8 @@ def test_smaller_groups_are_told_from_sentences_in_no_group(
     assert len(told) == 25
     assert told["in no group"] == "10"
     assert told["7 smaller groups"] == "35"
+    legend = page.locator(".map-legend")
+    assert legend.evaluate("one => one.scrollHeight <= one.clientHeight"), "none of them is out of sight"
 
 
 def test_what_leads_back_from_plain_axes_goes_with_them(open_page: Callable[..., Any], address: str) -> None:

@@ -41,9 +41,10 @@ def spread(count: int, wanted: int) -> list[int]:
 
 
 def sentence(text: str) -> str:
-    """First letter in upper case, a full stop at the end."""
+    """First letter in upper case, unless it belongs to a name such as notes.txt; a full stop at the end."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    begin = text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text
+    return begin + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def report(draft: Draft) -> dict[str, Any]:
