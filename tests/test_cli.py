@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sentence_transformers import SentenceTransformer
 
 from tests.conftest import make_sentences
 from tsdae_core.__main__ import main
-from tsdae_core.runs import find_run
+from tsdae_core.config import TrainConfig
+from tsdae_core.runs import create_run, find_run
 from tsdae_core.ui import forms, header
 
 
@@ -32,6 +36,19 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny_model_folder: Path) -
     code = main(["train", str(text), *(str(part) for pair in options.items() for part in pair)])
     assert code == 0
     return workspace, text
+
+
+def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:
+    for number in range(3):
+        table = pa.table({"sentence": ["a b"], "line": [1], "label": [""]})
+        create_run(tmp_path, TrainConfig(), table, name=f"run-{number}")
+    command = [sys.executable, "-m", "tsdae_core", "runs", "--workspace", str(tmp_path)]
+    told = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert told.stdout and told.stderr
+    told.stdout.close()  # as `head` does
+    assert told.stderr.read() == ""
+    told.stderr.close()
+    assert told.wait(timeout=60) == 1
 
 
 def test_training_leaves_a_run_that_is_listed(trained: tuple[Path, Path], capsys: Any) -> None:

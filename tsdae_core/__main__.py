@@ -121,7 +121,14 @@ def main(arguments: list[str] | None = None) -> int:
     args = build_parser().parse_args(arguments)
     act: Callable[[argparse.Namespace], int] = args.act
     try:
-        return act(args)
+        code = act(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python complains once more at its end
+        return 1
     except (ValueError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
