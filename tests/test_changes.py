@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import make_sentences
 from tsdae_core import explore, vectors
-from tsdae_core.changes import changed, compare, hubs, jaccard, rank_biased_overlap, twins
+from tsdae_core.changes import changed, compare, hubs, jaccard, rank_biased_overlap, twins, twins_in_either
 from tsdae_core.config import TrainConfig
 from tsdae_core.lexical import BM25
 from tsdae_core.runs import Run, create_run
@@ -75,6 +75,14 @@ def test_near_duplicates_are_told_once_each_nearest_first() -> None:
     cosines = np.array([[0.99, 0.96], [0.99, 0.5], [0.96, 0.5], [0.1, 0.1]])
     assert twins(near, cosines, least=0.95) == [(0, 1, 0.99), (0, 2, 0.96)]
     assert twins(near, cosines, least=1.0) == []
+
+
+def test_pairs_that_lie_on_one_another_before_or_after_have_both_cosines() -> None:
+    before = (np.array([[1], [0], [1]]), np.array([[0.99], [0.99], [0.3]]))
+    after = (np.array([[2], [0], [1]]), np.array([[0.5], [0.97], [0.96]]))
+    assert twins_in_either(compare(before, after), least=0.95) == [(0, 1, 0.99, 0.97), (1, 2, 0.3, 0.96)]
+    gone = (np.array([[2], [2], [1]]), np.array([[0.5], [0.4], [0.4]]))
+    assert twins_in_either(compare(before, gone), least=0.95) == [(0, 1, 0.99, None)]
 
 
 def test_the_graph_is_exact_and_computed_once_per_encoder(run: Run) -> None:

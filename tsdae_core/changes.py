@@ -130,6 +130,27 @@ def twins(near: np.ndarray, cosines: np.ndarray, *, least: float = ALIKE) -> lis
     return sorted(((a, b, cosine) for (a, b), cosine in found.items()), key=lambda one: (-one[2], one[:2]))
 
 
+def twins_in_either(
+    found: Changes, *, least: float = ALIKE
+) -> list[tuple[int, int, float | None, float | None]]:
+    """`twins` before or after: (row, other row, cosine before, cosine after), nearest first.
+
+    A cosine is None where neither sentence is among the other's nearest.
+    """
+    graphs = list(zip((found.before, found.after), found.cosines, strict=True))
+
+    def cosine(a: int, b: int, near: np.ndarray, cosines: np.ndarray) -> float | None:
+        for row, other in ((a, b), (b, a)):
+            places = np.flatnonzero(near[row] == other)
+            if len(places):
+                return float(cosines[row, places[0]])
+        return None
+
+    pairs = {(a, b) for graph in graphs for a, b, _ in twins(*graph, least=least)}
+    both = [(a, b, cosine(a, b, *graphs[0]), cosine(a, b, *graphs[1])) for a, b in pairs]
+    return sorted(both, key=lambda one: (-max(one[2] or -1.0, one[3] or -1.0), one[:2]))
+
+
 def changed(
     systems: Sequence[str],
     corpus: pa.Table,

@@ -154,9 +154,10 @@ function crowd(got) {
     make("summary", "", `Hubs and near-duplicates: the most popular sentence is near to ${number(most[0])} others before, ${number(most[1])} after; ${number(pairs[0])} and ${number(pairs[1])} pairs lie on one another`),
     told(`Hubs: how often a sentence is among another's ${got.nearest} nearest. A few that are near to everything spoil a search.`),
     table(["Sentence", "Before", "After"], hubs.map((one) => [one.sentence, number(one.before), number(one.after)])),
-    told(twins.length ? `Near-duplicates: pairs with a cosine of at least ${alike} after training.` : `No pair has a cosine of ${alike} or more after training.`),
+    told(twins.length ? `Near-duplicates: pairs with a cosine of at least ${alike} before training or after it. –: not among the ${got.nearest} nearest.` : `No pair has a cosine of ${alike} or more, before training or after it.`),
   );
-  if (twins.length) fold.append(table(["Sentence", "Its double", "Cosine"], twins.map((one) => [one.one, one.other, one.cosine.toFixed(3)])));
+  const cosine = (value) => (value === null ? "–" : value.toFixed(3));
+  if (twins.length) fold.append(table(["Sentence", "Its double", "Before", "After"], twins.map((one) => [one.one, one.other, cosine(one.before), cosine(one.after)])));
   return fold;
 }
 

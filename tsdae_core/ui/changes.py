@@ -134,7 +134,7 @@ def _compared(work: Opening, looked: Looked, *, first: int) -> dict[str, Any]:
 
 def _crowd(found: Changes, told: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
     """Sentences that are near to very many others, and pairs that lie on one another, before and after."""
-    from tsdae_core.changes import ALIKE, hubs, twins  # noqa: PLC0415 (brings torch, which the page need not wait for)
+    from tsdae_core.changes import ALIKE, hubs, twins, twins_in_either  # noqa: PLC0415 (brings torch, which the page need not wait for)
 
     asked = [hubs(found.before), hubs(found.after)]
     pairs = [
@@ -147,7 +147,7 @@ def _crowd(found: Changes, told: Callable[[int], dict[str, Any]]) -> dict[str, A
         "most": [int(counts.max()) for counts in asked],
         "pairs": [len(one) for one in pairs],
         "twins": [
-            {"one": told(a)["sentence"], "other": told(b)["sentence"], "cosine": round(cosine, 3)}
-            for a, b, cosine in pairs[1][:FEW]
+            {"one": told(a)["sentence"], "other": told(b)["sentence"], "before": before, "after": after}
+            for a, b, before, after in twins_in_either(found)[:FEW]
         ],
     }
