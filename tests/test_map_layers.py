@@ -90,6 +90,18 @@ def test_what_was_worked_out_is_kept_read_and_saved_with_the_map(
     asked.path.unlink()
 
 
+def test_another_map_of_the_same_sentences_has_it_at_once_and_one_of_others_has_not(
+    run: Run, job: Job
+) -> None:
+    asked = map_layers.Asked(run, job, "loss", 2, run.path.parent)
+    map_layers.column(asked)
+    film = as_drawn(run, ["base:layers", "layers"], np.arange(0, 40, 2))
+    assert film.path != job.path
+    assert map_layers.Asked(run, film, "loss", 1, run.path.parent).path == asked.path
+    others = as_drawn(run, ["layers"], np.arange(1, 40))
+    assert len(map_layers.column(map_layers.Asked(run, others, "loss", 0, run.path.parent))) == 39
+
+
 def test_a_run_with_one_checkpoint_has_no_drop_and_says_so(tmp_path: Path, tiny_model_folder: Path) -> None:
     run = with_decoder(tmp_path, tiny_model_folder, count=6, name="one", steps=(5,))
     job = as_drawn(run, ["base:one", "one"])

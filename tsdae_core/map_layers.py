@@ -1,5 +1,5 @@
 """What is worked out for every point of a map when somebody asks: what rebuilding it costs, how much that fell while
-training, and how little damage moves its vector. Kept beside the map, under the fingerprints of the models that it came from.
+training, and how little damage moves its vector. Kept with the run, under the fingerprints of the models that it came from.
 
 Legend: N points, H vector size.
 """
@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,23 @@ class Asked:
 
     @property
     def path(self) -> Path:
-        """Where it is kept, whether it is there or not. Raises `ValueError` as `models` does."""
-        prints = [explore.fingerprint(model, self.workspace) for model in self.models]
-        return self.job.path / f"{self.kind}-{hashlib.sha256(repr(prints).encode()).hexdigest()[:12]}.npy"
+        """Where it is kept, whether it is there or not: one place for all maps of the same sentences.
+
+        Raises:
+            ValueError: as `models` does, or when nothing is drawn yet.
+        """
+        facts: list[Any] = [explore.fingerprint(model, self.workspace) for model in self.models]
+        text = maps.text_of(self.job)  # one of its own never changes, but is touched
+        facts += [text.name] if text else [self.run.corpus_path.stat().st_mtime_ns]
+        key = hashlib.sha256(repr(facts).encode() + self.drawn().tobytes()).hexdigest()[:16]
+        return self.run.cache_dir / "layers" / f"{self.kind}-{key}.npy"
+
+    def drawn(self) -> np.ndarray:
+        """(N,) rows of the text that the map shows. Raises `ValueError` when nothing is drawn yet."""
+        found = maps.read_map(self.job, self.place)
+        if found is None:
+            raise ValueError("this map has no picture yet")
+        return found.rows.astype(np.int64)
 
 
 def has_drop(run: Run) -> bool:
@@ -76,11 +91,9 @@ def column(asked: Asked, told: Told = lambda phase, done, total: None) -> np.nda
     path = asked.path
     if path.is_file():
         return np.load(path)  # type: ignore[no-any-return]
-    found = maps.read_map(asked.job, asked.place)
-    if found is None:
-        raise ValueError("this map has no picture yet")
-    texts = maps.table_of(asked.job)["sentence"].take(found.rows).to_pylist()
+    texts = maps.table_of(asked.job)["sentence"].take(asked.drawn()).to_pylist()
     values = _steady(asked, texts, told) if asked.kind == "steady" else _losses(asked, texts, told)
+    path.parent.mkdir(parents=True, exist_ok=True)
     maps.save_array(path, values)
     return values
 
