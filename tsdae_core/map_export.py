@@ -151,6 +151,7 @@ def to_html(sheet: Sheet) -> str:
             "near": _packed(layer.near.astype(np.int32)),
             "names": layer.names,
             "faithful": layer.faithful,
+            "trustworthy": layer.trustworthy,
             "groups": group_names(layer) if layer.names else [],
             "more": {name: _packed(column.astype(np.float32)) for name, column in layer.more.items()},
             "scales": {

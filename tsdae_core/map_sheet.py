@@ -16,7 +16,7 @@ import pyarrow as pa
 from tsdae_core import explore, maps
 from tsdae_core.map_clusters import UNCLUSTERED, clusters, counted, named, names_of
 from tsdae_core.map_layers import kept
-from tsdae_core.map_layout import MapOptions, faithfulness, project
+from tsdae_core.map_layout import MapOptions, faithfulness, project, trust_of
 from tsdae_core.map_systems import encoder_words
 from tsdae_core.runs import Job, Run
 from tsdae_core.vectors import GRAPH, neighbour_graph
@@ -41,6 +41,7 @@ class Layer:
         near: (N, k) each point's true nearest others, by number; k may be 0.
         faithful: share of near points that are true neighbours, or None.
         more: further columns (N,) by name: "trust", "change", "similarity" to a typed sentence, and those of `map_layers` that were asked for.
+        trustworthy: see `map_layout.trust_of`, or None.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Layer:
     near: np.ndarray
     faithful: float | None = None
     more: dict[str, np.ndarray] = field(default_factory=dict)
+    trustworthy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def sheet_of(run: Run, job: Job) -> Sheet:
         near = np.zeros((len(found.rows), 0), np.int32) if graph is None else graph[0][:, :NEAREST]
         words = encoder_words(system, run.name)
         title = words if words == system else words.removeprefix("the ").capitalize()
-        layers.append(Layer(title, found.xy, groups, found.names, near, found.faithful, more))
+        trustworthy = maps.facts_of(job).get(f"trustworthy-{place}")
+        layers.append(Layer(title, found.xy, groups, found.names, near, found.faithful, more, trustworthy))
         rows, total = found.rows, found.total
     if not layers:
         raise ValueError("this map is not finished yet; it can be saved once UMAP is done")
@@ -156,6 +159,7 @@ def draw(
         points[:, :NEAREST],
         float(trust.mean()),
         {"trust": trust},
+        trust_of(vectors, xy),
     )
     return Sheet(title, sentences, labels, lines, table.num_rows, [layer])
 

@@ -209,7 +209,7 @@
       return made;
     })); // prettier-ignore
     const near = layer.faithful;
-    at("trust").textContent = near == null ? "" : `About ${Math.round(10 * near)} of the 10 nearest points here are true neighbours: use the list, not the distances.`;
+    at("trust").textContent = near == null ? "" : `About ${Math.round(10 * near)} of the 10 nearest points here are true neighbours: use the list, not the distances.${layer.trustworthy == null ? "" : ` Trustworthiness ${layer.trustworthy.toFixed(2)}.`}`;
     const all = data.total > count ? `${number(count)} of ${number(data.total)} sentences, drawn by chance` : `${number(count)} sentences`;
     at("count").textContent = found ? `${number(found.size)} of ${all}` : all;
   }

@@ -36,6 +36,7 @@ def saved(tmp_path: Path) -> str:
         random.integers(0, count, (count, 10)),
         0.42,
         more,
+        0.913,
     )
     sentences = [HOSTILE, *make_sentences(count - 1)]
     labels = [LABEL if row % 2 else "plain" for row in range(count)]
@@ -53,6 +54,9 @@ def test_each_number_of_a_saved_map_is_drawn_on_a_scale_of_its_own(
 ) -> None:
     page = open_page(saved, dark=dark)
     page.wait_for_selector("body[data-drawn]")
+    trust = page.locator("#trust").inner_text()
+    assert trust.startswith("About 4 of the 10 nearest points here are true neighbours")
+    assert trust.endswith("Trustworthiness 0.91.")
     for name, (low, top) in SPREAD.items():
         page.select_option("#colour", name)
         page.wait_for_function(f"{MARKER}.colorbar?.title?.text")
