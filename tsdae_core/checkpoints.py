@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from tsdae_core.model import TSDAE
-from tsdae_core.runs import Checkpoint, Run, new_folder, put_in_place
+from tsdae_core.runs import Checkpoint, Run, new_folder
 from tsdae_core.storage import save
 
 EXTRA = "extra."
@@ -45,8 +45,6 @@ def write(
     `learning` names the weights that the optimizer moves.
     """
     target = run.checkpoint(progress.step)
-    temporary = Checkpoint(new_folder(target.path))
-    save(model, temporary.path)
     state: dict[str, Tensor] = {"rng.cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["rng.cuda"] = torch.cuda.get_rng_state()
@@ -57,9 +55,11 @@ def write(
     for weight, moments in optimizer.state.items():
         for key, value in moments.items():
             state[f"{key}.{names[id(weight)]}"] = torch.as_tensor(value).detach().cpu().contiguous().clone()
-    save_file(state, temporary.optimizer_path)
-    temporary.progress_path.write_text(json.dumps(asdict(progress)), encoding="utf-8")
-    put_in_place(temporary.path, target.path)
+    with new_folder(target.path) as folder:
+        filled = Checkpoint(folder)
+        save(model, filled.path)
+        save_file(state, filled.optimizer_path)
+        filled.progress_path.write_text(json.dumps(asdict(progress)), encoding="utf-8")
     for older in run.checkpoints():
         if older.step < progress.step:
             older.optimizer_path.unlink(missing_ok=True)

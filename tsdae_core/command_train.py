@@ -53,7 +53,7 @@ def _train(args: argparse.Namespace) -> tuple[Run, int]:
     run.write_process(os.getpid(), sys.argv)
     print(f"Run {run.name} in {run.path}", file=sys.stderr)
     code = training.main(run.path, bar=sys.stderr.isatty())
-    print(f"{run.name}: {run.status().get('phase', '')}. Encoder: {run.encoder_dir}", file=sys.stderr)
+    print(_ended(run), file=sys.stderr)
     return run, code
 
 
@@ -103,10 +103,7 @@ def _two_stages(args: argparse.Namespace) -> tuple[Run, int]:
     name = args.name or args.corpus.name.split(".")[0]
     runs = recipes.create(args.workspace, args.recipe, config, corpus.table, name=name)
     code = follow(args.workspace, [run.name for run in runs])
-    print(
-        f"{runs[1].name}: {runs[1].status().get('phase', '')}. Encoder: {runs[1].encoder_dir}",
-        file=sys.stderr,
-    )
+    print(_ended(runs[1]), file=sys.stderr)
     return runs[1], code
 
 
@@ -163,6 +160,16 @@ def value_of(name: str, text: str) -> Any:
         return text
 
 
+def _ended(run: Run) -> str:
+    """How a run ended, why if it failed, and where its encoder is if there is one."""
+    from tsdae_core.export import has_encoder
+
+    said = run.status()
+    words = [said.get("phase") or said["state"], said.get("error"), said.get("advice")]
+    words += [f"Encoder: {run.encoder_dir}"] if has_encoder(run) else []
+    return f"{run.name}: " + " ".join(f"{str(word).rstrip('.')}." for word in words if word)
+
+
 def _follow(run: Run) -> int:
     """Show the progress of a run that other processes train."""
     import time
@@ -180,6 +187,5 @@ def _follow(run: Run) -> int:
                 time.sleep(0.5)
             except KeyboardInterrupt:
                 launch.stop(run)
-    said = run.status()
-    print(f"{run.name}: {said['state']} {said.get('error', '')}", file=sys.stderr)
-    return 0 if said["state"] in ("finished", "stopped") else 1
+    print(_ended(run), file=sys.stderr)
+    return 0 if run.state in ("finished", "stopped") else 1

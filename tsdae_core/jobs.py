@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from tsdae_core.records import read_json, write_json
+from tsdae_core.records import read_json, why, write_json
 
 ACTIVE = ("queued", "starting", "running", "stopping")
 """States in which a process works or is about to."""
@@ -120,6 +120,5 @@ def work(job: Job, act: Callable[[Any], object]) -> int:
     except BaseException as error:
         traceback.print_exc()
         if job.path.is_dir():
-            text = (str(error).strip() or type(error).__name__).splitlines()[0]
-            job.write_status(state="failed", phase="Failed", error=text)
+            job.write_status(state="failed", phase="Failed", error=why(error))
         return 1

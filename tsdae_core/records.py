@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says when nothing more can be written."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -23,7 +28,16 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_text(path: Path, text: str) -> None:
     """Readers see the old file or the new one, never half of one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    temporary.write_text(text, encoding="utf-8")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if not disk_is_full(error) or not path.is_file():
+            raise
+        with path.open("r+b") as file:  # a full disk has room for what replaces as much
+            file.write(text.encode())
+            file.truncate()
+        return
     os.replace(temporary, path)
 
 
@@ -73,18 +87,43 @@ def _rows(data: bytes) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def new_folder(target: Path) -> Path:
-    """An empty hidden folder beside `target`, to be filled and handed to `put_in_place`."""
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """An empty hidden folder beside `target` to fill; then it gets the final name, replacing an older one.
+
+    A crash leaves one of the two whole. What fails inside leaves nothing: half a model on a full disk would leave no room for
+    saying so.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
     temporary.mkdir()
-    return temporary
-
-
-def put_in_place(temporary: Path, target: Path) -> None:
-    """Rename a filled folder to its final name, replacing an older one; a crash leaves one of the two whole."""
+    try:
+        yield temporary
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     old = target.parent / f".{target.name}.old-{secrets.token_hex(6)}"
     if target.exists():
         target.rename(old)
     temporary.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a writer that was killed left of `new_folder`; only for who alone fills folders there."""
+    for left in folder.glob(".*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether a failure is that of a full disk or a used-up quota; libraries of other languages say it in their message only."""
+    said = f"{error}"
+    return getattr(error, "errno", None) in FULL or any(f"os error {number}" in said for number in FULL)
+
+
+def why(error: BaseException) -> str:
+    """A failure as one line for people."""
+    if disk_is_full(error):
+        return "The disk is full."
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -16,7 +16,7 @@ from pathlib import Path
 from tsdae_core import launch
 from tsdae_core.export import has_encoder, run_of_encoder
 from tsdae_core.jobs import Job
-from tsdae_core.records import read_json, write_json
+from tsdae_core.records import read_json, why, write_json
 from tsdae_core.runs import Run, find_run, list_runs
 
 FOLDER = ".queue"
@@ -187,7 +187,7 @@ def work(workspace: Path) -> None:
             else:
                 launch.start_process(job, [sys.executable, "-m", TABLE, str(job.path.resolve())])
         except (ValueError, OSError) as error:
-            job.write_status(state="failed", phase="Not started", error=str(error))
+            job.write_status(state="failed", phase="Not started", error=why(error))
             continue
         while job.process() is not None:
             time.sleep(PAUSE)

@@ -25,7 +25,6 @@ from tsdae_core.jobs import ACTIVE, Job
 from tsdae_core.records import (
     append_line,
     new_folder,
-    put_in_place,
     read_json,
     read_lines,
     write_json,
@@ -43,7 +42,6 @@ __all__ = [
     "free_name",
     "list_runs",
     "new_folder",
-    "put_in_place",
     "read_json",
     "safe_name",
     "write_json",
@@ -84,12 +82,16 @@ class Run(Job):
 
     def checkpoints(self) -> list[Checkpoint]:
         """Whole checkpoints, oldest first."""
-        folder = self.path / "checkpoints"
+        folder = self.checkpoints_dir
         found = [Checkpoint(path) for path in folder.glob("step-*")] if folder.is_dir() else []
         return sorted(found, key=lambda checkpoint: checkpoint.step)
 
     def checkpoint(self, step: int) -> Checkpoint:
-        return Checkpoint(self.path / "checkpoints" / f"step-{step}")
+        return Checkpoint(self.checkpoints_dir / f"step-{step}")
+
+    @property
+    def checkpoints_dir(self) -> Path:
+        return self.path / "checkpoints"
 
     @property
     def base_dir(self) -> Path:

@@ -12,7 +12,7 @@ from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast  # type: ignore[attr-defined]
 
 from tsdae_core.base_models import new_size
-from tsdae_core.runs import Run, new_folder, put_in_place
+from tsdae_core.runs import Run, new_folder
 
 MOST_TOKENS = 30_522  # BERT's own vocabulary
 HEAD = 64  # width of one attention head, as in BERT
@@ -40,7 +40,6 @@ def make(run: Run, sentences: Sequence[str], *, layers: int, width: int, seed: i
 
     Made once and kept: the library that trains the tokenizer breaks ties between pieces differently each time.
     """
-    folder = new_folder(run.base_dir)
     trained = BertWordPieceTokenizer(lowercase=True)
     trained.train_from_iterator(
         iter(sentences),
@@ -62,6 +61,7 @@ def make(run: Run, sentences: Sequence[str], *, layers: int, width: int, seed: i
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        BertForMaskedLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    put_in_place(folder, run.base_dir)
+        model = BertForMaskedLM(config)
+    with new_folder(run.base_dir) as folder:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

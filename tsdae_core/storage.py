@@ -24,7 +24,7 @@ from tsdae_core.families import Family, check_config, cut_layers, family_of, lon
 from tsdae_core.flow import Flow
 from tsdae_core.model import TSDAE, Facts
 from tsdae_core.model_card import model_card
-from tsdae_core.runs import new_folder, put_in_place
+from tsdae_core.runs import new_folder
 from tsdae_core.self_test import self_test
 from tsdae_core.token_cache import special_tokens
 
@@ -207,17 +207,15 @@ def save(model: TSDAE, folder: Path) -> None:
     prefix = f"transformer.{model.transformer.base_model_prefix}."
     body = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     rest = {key: value for key, value in state.items() if not key.startswith(prefix)}
-    encoder = new_folder(folder / "encoder")
-    _write_encoder(model, encoder, body | model.spare)
-    if flow is not None:
-        add_layers(encoder, flow.layers())
-    elif model.taken_off is not None:
-        centring.write(encoder, model.taken_off)
-    decoder = new_folder(folder / "decoder")
-    save_file(_unshared(rest), decoder / "decoder.safetensors", metadata={"format": "pt"})
-    (decoder / "tsdae.json").write_text(json.dumps(asdict(model.facts), indent=2), encoding="utf-8")
-    put_in_place(encoder, folder / "encoder")
-    put_in_place(decoder, folder / "decoder")
+    with new_folder(folder / "encoder") as encoder, new_folder(folder / "decoder") as decoder:
+        _write_encoder(model, encoder, body | model.spare)
+        if flow is not None:
+            add_layers(encoder, flow.layers())
+        elif model.taken_off is not None:
+            centring.write(encoder, model.taken_off)
+        save_file(_unshared(rest), decoder / "decoder.safetensors", metadata={"format": "pt"})
+        facts = json.dumps(asdict(model.facts), indent=2)
+        (decoder / "tsdae.json").write_text(facts, encoding="utf-8")
 
 
 def _shared(model: TSDAE) -> dict[str, str]:

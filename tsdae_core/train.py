@@ -25,6 +25,7 @@ from tsdae_core.batches import endless
 from tsdae_core.devices import describe_device
 from tsdae_core.plan import Plan
 from tsdae_core.prepare import prepare
+from tsdae_core.records import disk_is_full, sweep, why
 from tsdae_core.runs import Run
 from tsdae_core.steps import Steps, TrainingError, make_accelerator
 from tsdae_core.stopping import Clock, Stop
@@ -61,6 +62,9 @@ def train(run: Run, accelerator: Accelerator, *, bar: bool = False) -> str:
         phase="Loading the model and preparing the text",
         device=describe_device(accelerator.device),
     )
+    if main:
+        for folder in (run.path, run.checkpoints_dir):
+            sweep(folder)
     set_seed(config.seed)  # the same new weights in all processes
     last = checkpoints.newest(run)
     steps = prepare(run, config, accelerator, last=last)
@@ -218,9 +222,8 @@ def main(path: Path, *, bar: bool = False) -> int:
     except BaseException as error:
         traceback.print_exc()
         if is_main and run.path.is_dir():
-            first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
             advice = getattr(error, "advice", "") or _advice(error)
-            run.write_status(state="failed", phase="Failed", error=first_line, advice=advice)
+            run.write_status(state="failed", phase="Failed", error=why(error), advice=advice)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
         for number, handler in zip(ends, before, strict=True):
@@ -241,8 +244,8 @@ def _leave(number: int, _: object) -> None:
 
 def _advice(error: BaseException) -> str:
     """What to do about a failure."""
-    if isinstance(error, OSError) and error.errno == 28:
-        return "The disk is full: make room, then resume from the last checkpoint."
+    if disk_is_full(error):
+        return "Make room, then resume: it goes on from the last checkpoint."
     if isinstance(error, KeyboardInterrupt):
         return "It was interrupted; resume goes on from the last checkpoint."
     return "The log has the details; resume goes on from the last checkpoint."

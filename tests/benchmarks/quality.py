@@ -35,6 +35,7 @@ from tsdae_core.evaluate.run import evaluate
 from tsdae_core.evaluate.systems import open_system
 from tsdae_core.evaluate.tasks import Task
 from tsdae_core.launch import WAITING
+from tsdae_core.runs import Run
 
 SHARED = ["--batch-size", "16", "--max-length", "64", "--vocabulary", "corpus"]
 PLAIN = ["--decoder-warmup-steps", "0", "--anchor", "0", "--lr-schedule", "constant"]
@@ -170,7 +171,7 @@ def results(case: Case, data: Path, out: Path, chosen: Sequence[Task]) -> dict[s
     workspace = out / "runs"
     train(case, text, workspace)
     run = workspace / case.name
-    steps = sorted(int(folder.name.split("-")[1]) for folder in (run / "checkpoints").iterdir())
+    steps = [one.step for one in Run(run).checkpoints()]
     middle = [f"{case.name}@{step}" for step in steps[:-1]]
     inside = [task for task in chosen if task.name.startswith(IN_DOMAIN[case.corpus])]
     untrained = f"base:{case.name}"
