@@ -126,6 +126,24 @@ def test_the_command_line_tells_why_a_run_failed_and_names_no_encoder_that_is_no
     assert Run(place / "full").state == "failed"
 
 
+def test_a_file_that_cannot_be_written_is_one_sentence_on_the_command_line(
+    tiny_model_folder: Path, disk: Callable[[int], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path, tiny_model_folder, make_sentences(60), max_steps=2)
+    assert train.main(run.path) == 0
+    place = disk(64 * KB)
+    fill(place)
+    capsys.readouterr()
+    for asked in (
+        ["export", run.name, str(place / "mine")],
+        ["train", str(run.log_path), "--workspace", str(place)],
+    ):
+        workspace = [] if "--workspace" in asked else ["--workspace", str(tmp_path)]
+        run.log_path.write_text("\n".join(make_sentences(60)), encoding="utf-8")
+        assert main([*asked, *workspace]) == 1, asked
+        assert capsys.readouterr().err.strip().splitlines()[-1] == "error: The disk is full."
+
+
 def test_what_a_killed_run_left_half_written_is_removed_when_it_goes_on(
     tmp_path: Path, tiny_model_folder: Path
 ) -> None:

@@ -24,6 +24,7 @@ from tsdae_core.config import PRESETS, settings
 from tsdae_core.evaluate.cli import add_evaluate
 from tsdae_core.launch import WAITING
 from tsdae_core.recipes import RECIPES
+from tsdae_core.records import why
 
 
 class _Parser(argparse.ArgumentParser):
@@ -132,6 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:  # a full disk, a lost connection
+        print(f"error: {why(error)}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

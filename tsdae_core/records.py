@@ -117,9 +117,11 @@ def sweep(folder: Path) -> None:
 
 
 def disk_is_full(error: BaseException) -> bool:
-    """Whether a failure is that of a full disk or a used-up quota; libraries of other languages say it in their message only."""
+    """Whether a failure is that of a full disk or a used-up quota, which several libraries say in their message only."""
+    if getattr(error, "errno", None) in FULL:
+        return True
     said = f"{error}"
-    return getattr(error, "errno", None) in FULL or any(f"os error {number}" in said for number in FULL)
+    return any(f"{told} {number}" in said for told in ("os error", "[Errno") for number in FULL)
 
 
 def why(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import gradio as gr
 
+from tsdae_core.records import why
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.indexes import comparing
@@ -51,7 +52,7 @@ def feeds(workspace: Path, read_only: bool) -> list[Callable[[list[Any]], Any]]:
                 raise ValueError("This run has no trained encoder yet; it comes with the first checkpoint.")
             return act(_Asked(workspace, run, looked_at(workspace, run, key)), *given)
         except (ValueError, TypeError, IndexError, OSError) as error:
-            return {"error": str(error)}
+            return {"error": why(error)}
 
     def question(asked: list[Any]) -> Any:
         return safely(_question, asked)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
+from tsdae_core.records import why
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui import change_feeds
 from tsdae_core.ui.components import component
@@ -67,7 +68,7 @@ def feeds(workspace: Path) -> list[Callable[[list[Any]], Any]]:
             run = find_run(workspace, str(name))
             return act(run, looked_at(workspace, run, key), *given)
         except (ValueError, TypeError, OSError) as error:
-            return {"error": str(error)}
+            return {"error": why(error)}
 
     def known(run: Run, *systems: Any) -> None:
         there = [system for _, system in states_of(workspace, run.name)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core.base_models import known_models
+from tsdae_core.records import why
 from tsdae_core.runs import Run, find_run, list_runs
 from tsdae_core.ui.indexes import WORDS, Cancelled, opening
 from tsdae_core.ui.own_text import RUNS_OWN, looked_at
@@ -83,7 +84,7 @@ def found(
         looked = looked_at(workspace, run, key)
         chosen = columns_of(run, also=also, words=words)
     except ValueError as error:
-        yield say(str(error), run=name or "", error=True, key=key)
+        yield say(why(error), run=name or "", error=True, key=key)
         return
     shown: dict[str, Any] = {
         "columns": [],
@@ -114,7 +115,7 @@ def found(
         except (ValueError, OSError) as error:
             scores.append(None)
             cancelled |= isinstance(error, Cancelled)
-            part["error"] = str(error)
+            part["error"] = why(error)
         shown["columns"] = [*shown["columns"], part]
     heavy()
     from tsdae_core import explore  # noqa: PLC0415 (brings torch, which the page need not wait for)

@@ -10,6 +10,7 @@ import gradio as gr
 
 from tsdae_core import launch, run_queue
 from tsdae_core.evaluate.kinds import KINDS, PROXIES
+from tsdae_core.records import why
 from tsdae_core.runs import ACTIVE, Run, find_run, list_runs
 from tsdae_core.sweeps import find_sweep
 from tsdae_core.ui import forms
@@ -169,7 +170,7 @@ def tried(shell: Shell, act: Callable[[], object]) -> str:
             raise ValueError(READ_ONLY)
         act()
     except ValueError as error:
-        return forms.plain(str(error))
+        return forms.plain(why(error))
     return ""
 
 

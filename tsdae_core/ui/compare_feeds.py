@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tsdae_core.evaluate.reported import REPORTED
+from tsdae_core.records import read_json, why
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.sweeps import Sweep, find_sweep, list_sweeps
 from tsdae_core.ui.rebuild_models import has_model
@@ -95,7 +96,7 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
     try:
         return act(workspace, *(str(one) for one in given))
     except (ValueError, IndexError, TypeError, OSError) as error:
-        return {"error": str(error)}
+        return {"error": why(error)}
 
 
 def find_job(workspace: Path, run: str, key: str) -> Job:
@@ -138,7 +139,6 @@ def _state(workspace: Path, run: str, known: str = "") -> dict[str, Any]:
 def _followed(workspace: Path, run: str) -> dict[str, Any] | None:
     """The newest curve over a run's checkpoints, and how far it is."""
     from tsdae_core.evaluate import follow  # noqa: PLC0415
-    from tsdae_core.records import read_json  # noqa: PLC0415
 
     found = follow.followed(workspace, run)
     if not found:

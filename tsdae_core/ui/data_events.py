@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from tsdae_core.records import why
 from tsdae_core.ui import doors, texts
 from tsdae_core.ui.drafts import find_draft, first_found
 from tsdae_core.ui.shell import LIGHT, QUIET, Shell
@@ -51,8 +52,8 @@ def _wire_doors(shell: Shell, asked: Parts, shown: Parts, *, show: Any) -> None:
             draft = doors.enter(
                 shell.workspace, wish, lambda done, total: progress((done, total)), before=kept
             )
-        except ValueError as error:
-            return "", gr.skip(), {"error": texts.sentence(str(error))}
+        except (ValueError, OSError) as error:
+            return "", gr.skip(), {"error": texts.sentence(why(error))}
         return draft.key, draft.key, gr.skip()
 
     def on_columns(path: str | None) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tsdae_core.methods import METHODS, without_decoder
+from tsdae_core.records import why
 from tsdae_core.runs import ACTIVE, Run, find_run
 from tsdae_core.verdict import verdict_of
 
@@ -70,7 +71,7 @@ def _answer(
         objective = run.config().objective
     except ValueError as error:
         nothing = {"rows": [], "offset": 0, "edition": "", "reset": True}
-        return nothing | {"state": "missing", "error": str(error)}
+        return nothing | {"state": "missing", "error": why(error)}
     now = run.edition()
     start = offset if edition in ("", now) else 0
     rows, end = read_all(partial(read, run, limit=PIECE), start, thinner)

@@ -16,6 +16,7 @@ from tsdae_core import base_models
 from tsdae_core.config import PRESETS, Setting, TrainConfig, checked, settings
 from tsdae_core.export import has_encoder, run_of_encoder
 from tsdae_core.methods import LENGTH, METHODS, OWN
+from tsdae_core.records import why
 from tsdae_core.runs import list_runs
 from tsdae_core.supervision import SECOND
 
@@ -108,7 +109,7 @@ def about_base(name: str) -> str:
         if base_models.is_here(name):
             return word or "On this machine."
     except ValueError as error:
-        return str(error)
+        return why(error)
     here = "Not on this machine; it is downloaded from the Hugging Face hub at the start."
     if not base_models.hub_reachable():
         here = "Not on this machine, and the Hugging Face hub cannot be reached."

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tsdae_core.records import why
 from tsdae_core.runs import Run, find_run
 from tsdae_core.ui.indexes import Opening, Tell, opening, shared
 from tsdae_core.ui.own_text import looked_at
@@ -53,7 +54,7 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
         heavy()
         return act(workspace, run, settings)
     except (ValueError, TypeError, KeyError, OSError) as error:
-        return {"error": str(error)}
+        return {"error": why(error)}
 
 
 def _damage(settings: dict[str, Any]) -> dict[str, Any]:

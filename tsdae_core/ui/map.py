@@ -9,6 +9,7 @@ import gradio as gr
 
 from tsdae_core import launch
 from tsdae_core.map_systems import film_systems
+from tsdae_core.records import why
 from tsdae_core.runs import ACTIVE, find_run
 from tsdae_core.ui import own_text
 from tsdae_core.ui.columns import other_encoders
@@ -146,8 +147,8 @@ def start(shell: Shell, name: str, choice: Choice, *, film: bool = False) -> str
         options = maps.MapOptions(dimensions=3 if choice.view == DEEP else 2)
         text = choice.text(shell.workspace, run)
         maps.start_map(run, systems, shell.workspace, options=options, text=text)
-    except ValueError as error:
-        return str(error)
+    except (ValueError, OSError) as error:
+        return why(error)
     return ""
 
 
@@ -164,8 +165,8 @@ def turn(shell: Shell, name: str, before: str, choice: Choice) -> str:
         return NO_RUN
     try:
         run = find_run(shell.workspace, name)
-    except ValueError as error:
-        return str(error)
+    except (ValueError, OSError) as error:
+        return why(error)
     live, view = maps.live_job(run), choice.view
     if before == LIVE != view and live.state in ACTIVE and not shell.read_only:
         launch.stop(live)
@@ -174,8 +175,8 @@ def turn(shell: Shell, name: str, before: str, choice: Choice) -> str:
     try:
         if view == DEEP and not state_of(shell.workspace, run, choice)["map"]:
             return start(shell, name, choice)
-    except ValueError as error:  # the text or the further encoder is gone
-        return str(error)
+    except (ValueError, OSError) as error:  # the text or the further encoder is gone
+        return why(error)
     return ""
 
 
@@ -191,6 +192,6 @@ def stop(shell: Shell, name: str, choice: Choice) -> str:
             if job is not None and job.state in ACTIVE:
                 launch.kill(job)
                 job.write_status(state="stopped", phase="Stopped")
-    except ValueError as error:
-        return str(error)
+    except (ValueError, OSError) as error:
+        return why(error)
     return ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tsdae_core.records import why
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.indexes import Opening, Tell, opening, shared
@@ -71,7 +72,7 @@ def answering(workspace: Path, find_map: Find) -> Callable[[Callable[..., Any], 
             run = find_run(workspace, str(asked[0]))
             return act(run, find_map(run, asked[1]), *asked[2:])
         except (ValueError, IndexError, TypeError, OSError) as error:
-            return {"error": str(error)}
+            return {"error": why(error)}
 
     return safely
 

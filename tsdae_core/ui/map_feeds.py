@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tsdae_core.records import why
 from tsdae_core.runs import Job, Run, find_run
 from tsdae_core.ui.columns import LONGEST
 from tsdae_core.ui.map_asks import asks
@@ -72,7 +73,7 @@ def _safely(act: Callable[..., Any], workspace: Path, asked: list[Any]) -> Any:
         run = find_run(workspace, str(given[0]))
         return act(run, *given[1:])
     except (ValueError, IndexError, TypeError, OSError) as error:
-        return {"error": str(error)}
+        return {"error": why(error)}
 
 
 def _columns(run: Run, key: Any) -> dict[str, Any]:

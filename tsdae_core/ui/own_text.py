@@ -17,6 +17,7 @@ import gradio as gr
 import pyarrow as pa
 
 from tsdae_core.corpus import read_labelled
+from tsdae_core.records import why
 from tsdae_core.runs import Run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.drafts import Draft, find_draft, save_draft
@@ -174,7 +175,7 @@ def build(
                 return gr.skip(), gr.skip(), {}
             draft = read_own(shell.workspace, Path(path))
         except (ValueError, OSError) as error:
-            return gr.skip(), gr.skip(), {"text": sentence(str(error)), "error": True}
+            return gr.skip(), gr.skip(), {"text": sentence(why(error)), "error": True}
         return (
             draft.key,
             gr.Dropdown(choices=choices(shell.workspace, [draft.key], own), value=draft.key),

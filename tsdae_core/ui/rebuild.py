@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from tsdae_core.config import describe
+from tsdae_core.records import why
 from tsdae_core.runs import find_run
 from tsdae_core.ui import lab, own_text
 from tsdae_core.ui.components import component
@@ -218,8 +219,8 @@ def rebuilt(
             deleted=by_hand,
             explain=True,
         )
-    except ValueError as error:
-        return say(str(error), name)
+    except (ValueError, OSError) as error:
+        return say(why(error), name)
     read = model.facts.max_length
     cut = len(model.tokenizer(text.strip(), truncation=False)["input_ids"]) > read
     folder = core.newest_model(run) if not step else run.checkpoint(step).path
@@ -238,7 +239,7 @@ def ready(workspace: Path, name: str) -> tuple[dict[str, Any], gr.Button]:
         run = find_run(workspace, name)
         if not can_rebuild(run):
             return say(no_model(run), name), gr.Button(interactive=may_rebuild(run))
-    except ValueError as error:
-        return say(str(error)), gr.Button(interactive=False)
+    except (ValueError, OSError) as error:
+        return say(why(error)), gr.Button(interactive=False)
     message = "Press Rebuild, or type a sentence of your own and press Enter."
     return say(message, name), gr.Button(interactive=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 
+from tsdae_core.records import why
 from tsdae_core.runs import find_run
 from tsdae_core.ui import blind, changes, own_text
 from tsdae_core.ui.columns import LONGEST, NO_RUN, found, other_encoders, say
@@ -215,8 +216,8 @@ def ready(workspace: Path, name: str, key: str = RUNS_OWN) -> dict[str, Any]:
             return say(NO_RUN)
         run = find_run(workspace, name)
         looked = looked_at(workspace, run, key)
-    except ValueError as error:
-        return say(str(error), error=True)
+    except (ValueError, OSError) as error:
+        return say(why(error), error=True)
     if looked.title:
         texts = looked.table()["sentence"]
         examples = [texts[random.randrange(len(texts))].as_py()[:LONGEST] for _ in range(3)]

@@ -13,6 +13,7 @@ from gradio.components import FormComponent
 from tsdae_core import run_queue
 from tsdae_core.config import TrainConfig, checked, describe
 from tsdae_core.recipes import ONE, RECIPES
+from tsdae_core.records import why
 from tsdae_core.runs import Run, find_run, list_runs
 from tsdae_core.sweeps import SIZE, Sweep, combinations, create_sweep, trainable, values_of
 from tsdae_core.ui import forms
@@ -135,8 +136,8 @@ def act(shell: Shell, deed: str, name: str) -> str:
             run_queue.pause(shell.workspace)
         elif deed == "resume":
             run_queue.resume(shell.workspace)
-    except ValueError as error:
-        return str(error)
+    except (ValueError, OSError) as error:
+        return why(error)
     return ""
 
 
@@ -154,8 +155,8 @@ def count_words(texts: Sequence[str | None], *, most: int = 0) -> tuple[str, boo
     try:
         vary, asked = wanted(texts, most=most), wanted(texts) if most else {}
         runs = len(combinations(vary)) if vary else 0
-    except ValueError as error:
-        return plain(str(error)), False
+    except (ValueError, OSError) as error:
+        return plain(why(error)), False
     if not runs:
         return "", False
     said = f"{runs:,} run{'s' if runs > 1 else ''}, one after the other, then a table."
@@ -224,8 +225,8 @@ def wire_sweep(
             sweep = start_sweep(
                 shell, key, preset, values=form.values(values), texts=texts, name=name, beside=beside
             )
-        except ValueError as error:
-            return gr.skip(), gr.skip(), told(plain(str(error)), wrong=True)
+        except (ValueError, OSError) as error:
+            return gr.skip(), gr.skip(), told(plain(why(error)), wrong=True)
         first = find_run(shell.workspace, sweep.asked()["runs"][0]["run"])
         return *see(shell, first.name), told(f"The sweep {sweep.name} is in the queue.")
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tsdae_core.base_models import is_here
 from tsdae_core.config import BUNDLED_MODEL
 from tsdae_core.reading import token_lengths
+from tsdae_core.records import why
 from tsdae_core.supervision import SECOND, has_pairs
 from tsdae_core.ui.drafts import Draft
 from tsdae_core.ui.warm import heavy
@@ -122,7 +123,7 @@ def lengths_of(draft: Draft | None, limit: int, base: str = BUNDLED_MODEL) -> di
     try:
         seen = histogram(_token_lengths(draft.path, name), limit, draft.table().num_rows)
     except (ValueError, OSError) as error:
-        return {"text": sentence(str(error))}
+        return {"text": sentence(why(error))}
     short_name = Path(name).name if Path(name).is_absolute() else name
     missing = "" if name == base.strip() or not base.strip() else f"; {base.strip()} is not on this machine"
     return seen | {"note": f"Counted with the tokenizer of {short_name}{missing}."}

@@ -9,6 +9,7 @@ import gradio as gr
 from tsdae_core import launch, preflight, recipes, run_queue
 from tsdae_core.config import PRESETS, TrainConfig, checked
 from tsdae_core.recipes import ONE
+from tsdae_core.records import why
 from tsdae_core.runs import Run, create_run, free_name, safe_name
 from tsdae_core.supervision import has_pairs
 from tsdae_core.ui import forms, several, watch
@@ -83,8 +84,8 @@ def build(shell: Shell) -> None:
         *values, probes, recipe = rest
         try:
             run = begin(shell, key, form.values(values), name=name, probes=probes, recipe=recipe)
-        except ValueError as error:
-            raise gr.Error(forms.plain(str(error)), print_exception=False) from error
+        except (ValueError, OSError) as error:
+            raise gr.Error(forms.plain(why(error)), print_exception=False) from error
         return *see(shell, run.name), gr.Tabs(selected="train")
 
     often = QUIET | {"trigger_mode": "always_last", "concurrency_limit": None}
@@ -135,8 +136,8 @@ def judge(
     text = {"title": draft.title, "count": f"{table.num_rows:,} {what}"} if draft else None
     try:
         config = checked(values)
-    except ValueError as error:
-        return said([("error", forms.plain(str(error)))], text), gr.Button(interactive=False), gr.skip()
+    except (ValueError, OSError) as error:
+        return said([("error", forms.plain(why(error)))], text), gr.Button(interactive=False), gr.skip()
     fold = gr.Accordion(label=forms.fold_title(config))
     if draft is None:
         return said([("info", NO_TEXT)], None, off=NO_TEXT), gr.Button(interactive=False), fold
@@ -198,8 +199,8 @@ def measured(shell: Shell, key: str, values: dict[str, Any]) -> dict[str, Any]:
         if draft is None or shell.read_only:
             raise ValueError(READ_ONLY if shell.read_only else NO_TEXT)
         return {"text": preflight.measure(checked(values), draft.table()).text}
-    except ValueError as error:
-        return {"error": forms.plain(str(error))}
+    except (ValueError, OSError) as error:
+        return {"error": forms.plain(why(error))}
 
 
 def begin(

@@ -11,6 +11,7 @@ import gradio as gr
 
 from tsdae_core import launch, run_queue
 from tsdae_core.export import zip_encoder
+from tsdae_core.records import why
 from tsdae_core.runs import Run, delete_run, find_run
 from tsdae_core.ui.components import component
 from tsdae_core.ui.feeds import feeds
@@ -82,8 +83,8 @@ def pack(shell: Shell, name: str) -> str:
     """The run's encoder as a zip file, in a folder of its own that Gradio may hand out."""
     try:
         return str(zip_encoder(find_run(shell.workspace, name), Path(tempfile.mkdtemp(dir=PACKED.name))))
-    except ValueError as error:
-        raise gr.Error(str(error), print_exception=False) from error
+    except (ValueError, OSError) as error:
+        raise gr.Error(why(error), print_exception=False) from error
 
 
 def act(shell: Shell, name: str, deed: Callable[[Run], None]) -> tuple[Any, ...]:
@@ -92,8 +93,8 @@ def act(shell: Shell, name: str, deed: Callable[[Run], None]) -> tuple[Any, ...]
         if shell.read_only:
             raise ValueError("This page is read-only: runs cannot be changed here.")
         deed(find_run(shell.workspace, name))
-    except ValueError as error:
-        raise gr.Error(str(error), print_exception=False) from error
+    except (ValueError, OSError) as error:
+        raise gr.Error(why(error), print_exception=False) from error
     return see(shell, name)
 
 
