@@ -142,6 +142,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence_on_the_command_line(
         run.log_path.write_text("\n".join(make_sentences(60)), encoding="utf-8")
         assert main([*asked, *workspace]) == 1, asked
         assert capsys.readouterr().err.strip().splitlines()[-1] == "error: The disk is full."
+    assert not (place / "mine").exists()
 
 
 def test_what_a_killed_run_left_half_written_is_removed_when_it_goes_on(

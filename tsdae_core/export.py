@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from tsdae_core.files import wants_folder
+from tsdae_core.records import new_folder
 from tsdae_core.runs import Run
 
 
@@ -40,7 +41,8 @@ def copy_encoder(run: Run, output: Path, *, step: int | None = None) -> None:
     if output.exists():
         raise ValueError(f"{output} is already there; give a folder that does not exist yet")
     wants_folder(output)
-    shutil.copytree(source, output)
+    with new_folder(output) as folder:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
 
 
 def zip_encoder(run: Run, folder: Path) -> Path:
