@@ -80,9 +80,13 @@ def test_near_duplicates_are_told_once_each_nearest_first() -> None:
 def test_pairs_that_lie_on_one_another_before_or_after_have_both_cosines() -> None:
     before = (np.array([[1], [0], [1]]), np.array([[0.99], [0.99], [0.3]]))
     after = (np.array([[2], [0], [1]]), np.array([[0.5], [0.97], [0.96]]))
-    assert twins_in_either(compare(before, after), least=0.95) == [(0, 1, 0.99, 0.97), (1, 2, 0.3, 0.96)]
+    pairs = [twins(*before), twins(*after)]
+    both = twins_in_either(compare(before, after), pairs, most=8)
+    assert both == [(0, 1, 0.99, 0.97), (1, 2, 0.3, 0.96)]
+    assert twins_in_either(compare(before, after), pairs, most=1) == both[:1]
     gone = (np.array([[2], [2], [1]]), np.array([[0.5], [0.4], [0.4]]))
-    assert twins_in_either(compare(before, gone), least=0.95) == [(0, 1, 0.99, None)]
+    pairs = [twins(*before), twins(*gone)]
+    assert twins_in_either(compare(before, gone), pairs, most=8) == [(0, 1, 0.99, None)]
 
 
 def test_the_graph_is_exact_and_computed_once_per_encoder(run: Run) -> None:

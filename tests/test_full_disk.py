@@ -16,7 +16,7 @@ from tsdae_core import train
 from tsdae_core.__main__ import main
 from tsdae_core.jobs import Job, work
 from tsdae_core.rebuild import load_model
-from tsdae_core.records import disk_is_full, new_folder, why
+from tsdae_core.records import disk_is_full, new_folder, sweep, why, write_text
 from tsdae_core.runs import Run
 
 KB = 1024
@@ -93,6 +93,17 @@ def test_a_status_is_written_when_not_a_byte_is_free(disk: Callable[[int], Path]
     assert (said["state"], said["error"]) == ("failed", "The disk is full.")
 
 
+def test_a_full_disk_spoils_no_old_file_that_has_no_room_for_the_new_one(disk: Callable[[int], Path]) -> None:
+    place = disk(64 * KB)
+    write_text(place / "facts.json", "old")
+    fill(place)
+    with pytest.raises(OSError, match="No space"):
+        write_text(place / "facts.json", "x" * 20 * KB)
+    assert (place / "facts.json").read_text() == "old"
+    write_text(place / "facts.json", "new")
+    assert (place / "facts.json").read_text() == "new"
+
+
 def test_whoever_wrote_it_a_full_disk_is_told_in_the_same_words(disk: Callable[[int], Path]) -> None:
     place = disk(64 * KB)
     with pytest.raises(Exception, match="No space") as failed, new_folder(place / "model") as folder:
@@ -109,16 +120,8 @@ def test_the_command_line_tells_why_a_run_failed_and_names_no_encoder_that_is_no
     place = disk(400 * KB)
     text = tmp_path / "text.txt"
     text.write_text("\n".join(make_sentences(60)), encoding="utf-8")
-    options = [
-        "--base-model",
-        str(tiny_model_folder),
-        "--max-steps",
-        "3",
-        "--max-length",
-        "32",
-        "--devices",
-        "cpu",
-    ]
+    sizes = "--max-steps 3 --max-length 32 --devices cpu"
+    options = ["--base-model", str(tiny_model_folder), *sizes.split()]
     assert main(["train", str(text), "--name", "full", "--workspace", str(place), *options]) == 1
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("full: Failed. The disk is full. Make room")
@@ -155,4 +158,8 @@ def test_what_a_killed_run_left_half_written_is_removed_when_it_goes_on(
         (folder / "model.safetensors").write_bytes(b"half")
     assert train.main(run.path) == 0
     assert not [folder for folder in left if folder.exists()]
+    encoder = run.encoder_dir.rename(run.path / ".encoder.old-0a1b2c")  # killed between two renames
+    sweep(run.path)
+    assert run.encoder_dir.is_dir()
+    assert not encoder.exists()
     assert [one.step for one in run.checkpoints()] == [2, 4]

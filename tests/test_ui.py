@@ -17,7 +17,7 @@ import pytest
 import app as start
 from tests.conftest import make_sentences
 from tsdae_core.config import TrainConfig
-from tsdae_core.runs import Run, create_run
+from tsdae_core.runs import Run, create_run, list_runs
 from tsdae_core.ui import LAUNCH, build_app, header, search, train, watch
 from tsdae_core.ui.components import ASSETS, PLOTLY
 from tsdae_core.ui.drafts import Draft, save_draft
@@ -138,8 +138,11 @@ def test_the_picker_lists_runs_newest_first_with_their_state_in_words(tmp_path: 
     second = create_run(tmp_path, run.config(), make_table(40), name="second")
     run.write_status(state="finished", created=1.0)
     second.write_status(state="failed", created=2.0)
-    assert header.run_choices(tmp_path) == [("second · failed", "second"), ("first · finished", "first")]
-    assert header.run_choices(tmp_path / "none") == header.NO_RUN
+    assert header.run_choices(list_runs(tmp_path)) == [
+        ("second · failed", "second"),
+        ("first · finished", "first"),
+    ]
+    assert header.run_choices(list_runs(tmp_path / "none")) == header.NO_RUN
 
 
 def test_the_run_in_the_address_wins_if_it_exists() -> None:

@@ -131,11 +131,17 @@ def twins(near: np.ndarray, cosines: np.ndarray, *, least: float = ALIKE) -> lis
 
 
 def twins_in_either(
-    found: Changes, *, least: float = ALIKE
+    found: Changes, pairs: Sequence[Sequence[tuple[int, int, float]]], *, most: int
 ) -> list[tuple[int, int, float | None, float | None]]:
-    """`twins` before or after: (row, other row, cosine before, cosine after), nearest first.
+    """The nearest pairs before or after: (row, other row, cosine before, cosine after), nearest first.
 
-    A cosine is None where neither sentence is among the other's nearest.
+    Args:
+        found: the comparison.
+        pairs: `twins` of both graphs.
+        most: pairs that are wanted.
+
+    Returns:
+        A cosine is None where neither sentence is among the other's nearest.
     """
     graphs = list(zip((found.before, found.after), found.cosines, strict=True))
 
@@ -146,9 +152,9 @@ def twins_in_either(
                 return float(cosines[row, places[0]])
         return None
 
-    pairs = {(a, b) for graph in graphs for a, b, _ in twins(*graph, least=least)}
-    both = [(a, b, cosine(a, b, *graphs[0]), cosine(a, b, *graphs[1])) for a, b in pairs]
-    return sorted(both, key=lambda one: (-max(one[2] or -1.0, one[3] or -1.0), one[:2]))
+    nearest = {(a, b) for some in pairs for a, b, _ in some[:most]}
+    both = [(a, b, cosine(a, b, *graphs[0]), cosine(a, b, *graphs[1])) for a, b in nearest]
+    return sorted(both, key=lambda one: (-max(one[2] or -1.0, one[3] or -1.0), one[:2]))[:most]
 
 
 def changed(

@@ -166,8 +166,8 @@ def _ended(run: Run) -> str:
 
     said = run.status()
     words = [said.get("phase") or said["state"], said.get("error"), said.get("advice")]
-    words += [f"Encoder: {run.encoder_dir}"] if has_encoder(run) else []
-    return f"{run.name}: " + " ".join(f"{str(word).rstrip('.')}." for word in words if word)
+    where = f" Encoder: {run.encoder_dir}" if has_encoder(run) else ""
+    return f"{run.name}: " + " ".join(f"{str(word).rstrip('.')}." for word in words if word) + where
 
 
 def _follow(run: Run) -> int:

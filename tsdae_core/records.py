@@ -15,6 +15,9 @@ from typing import Any
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says when nothing more can be written."""
 
+OLD = ".old-"
+"""How the name goes on of a folder that is being replaced."""
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty when the file is missing or torn."""
@@ -26,16 +29,17 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Readers see the old file or the new one, never half of one."""
+    """Readers see the old file or the new one, never half of one; only a full disk has it written over the old one, if that has room."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        if not disk_is_full(error) or not path.is_file():
+        data = text.encode()
+        if not disk_is_full(error) or not path.is_file() or len(data) > 512 * path.stat().st_blocks:
             raise
-        with path.open("r+b") as file:  # a full disk has room for what replaces as much
-            file.write(text.encode())
+        with path.open("r+b") as file:
+            file.write(data)
             file.truncate()
         return
     os.replace(temporary, path)
@@ -102,7 +106,7 @@ def new_folder(target: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    old = target.parent / f".{target.name}.old-{secrets.token_hex(6)}"
+    old = target.parent / f".{target.name}{OLD}{secrets.token_hex(6)}"
     if target.exists():
         target.rename(old)
     temporary.rename(target)
@@ -110,9 +114,15 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a writer that was killed left of `new_folder`; only for who alone fills folders there."""
+    """Remove what a writer that was killed left of `new_folder`, or put back what it was about to replace; only for who alone
+    fills folders there."""
     for left in folder.glob(".*"):
-        if left.is_dir():
+        if not left.is_dir():
+            continue
+        name, _, replaced = left.name[1:].rpartition(OLD)
+        if replaced and not (folder / name).exists():
+            left.rename(folder / name)
+        else:
             shutil.rmtree(left, ignore_errors=True)
 
 

@@ -41,7 +41,7 @@ TAB_INTO_URL = "() => document.dispatchEvent(new Event('tsdae-tab'))"
 def build_app(workspace: Path, *, read_only: bool = False) -> gr.Blocks:
     """The whole page over the runs in `workspace`. Serve it with `build_app(...).launch(**LAUNCH)`."""
     with gr.Blocks(title="TSDAE Studio", fill_width=True, analytics_enabled=False) as app:
-        choices = header.run_choices(workspace)
+        choices = header.run_choices(list_runs(workspace))
         with gr.Row(elem_id="header"):
             gr.HTML(_brand(), elem_id="brand", apply_default_css=False)
             picker = Picker(

@@ -149,6 +149,6 @@ def _crowd(found: Changes, told: Callable[[int], dict[str, Any]]) -> dict[str, A
         "pairs": [len(one) for one in pairs],
         "twins": [
             {"one": told(a)["sentence"], "other": told(b)["sentence"], "before": before, "after": after}
-            for a, b, before, after in twins_in_either(found)[:FEW]
+            for a, b, before, after in twins_in_either(found, pairs, most=FEW)
         ],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -40,16 +40,16 @@ def feed(workspace: Path) -> Callable[[Any], dict[str, Any]]:
 
 
 def _look(workspace: Path, *wanted: str | None) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    choices = run_choices(workspace)
-    name = choose([value for _, value in choices if value], *wanted)
-    run = next((run for run in list_runs(workspace) if run.name == name), None)
+    runs = list_runs(workspace)
+    choices, name = run_choices(runs), choose([run.name for run in runs], *wanted)
+    run = next((run for run in runs if run.name == name), None)
     return choices, about(run, choices)
 
 
-def run_choices(workspace: Path) -> list[tuple[str, str]]:
-    """(label, name) of all runs, newest first; one choice "" when there is none."""
-    runs = [(f"{run.name} · {WORDS.get(run.state, run.state)}", run.name) for run in list_runs(workspace)]
-    return runs or NO_RUN
+def run_choices(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """(label, name) of runs; one choice "" when there is none."""
+    states = [(run.name, run.state) for run in runs]
+    return [(f"{name} · {WORDS.get(state, state)}", name) for name, state in states] or NO_RUN
 
 
 def choose(names: list[str], *wanted: str | None) -> str:
